@@ -1,0 +1,52 @@
+# draftline: set-up, demo, tests. `make setup` works from nothing and is quick when nothing is to do.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TORCH_INDEX ?=
+STAMP := $(VENV)/.stamp
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+
+.PHONY: setup demo test test-editors lint types bench gpu-check clean
+.DELETE_ON_ERROR:
+
+setup: $(STAMP)
+
+# torch first and alone, pinned by constraints.txt; the rest can then not replace it.
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e .
+	@touch $(STAMP)
+
+demo: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/python -m benchmarks.demo
+
+test: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/python -m pytest -m "not editor"
+
+test-editors: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/python -m pytest -m editor
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+TASKS ?= ../shared/tasks/dev
+bench: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/draftline bench $(TASKS) --modes plain,lookup
+
+gpu-check: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/python -m pytest -m gpu -ra
+
+clean:
+	rm -rf $(VENV)

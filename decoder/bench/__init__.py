@@ -1,0 +1,1 @@
+"""Plain against speculative decoding on the same tasks, every text compared."""

@@ -1,0 +1,113 @@
+"""`draftline bench`: are the texts the same, and how much faster do they come?"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress
+
+from decoder.assemble import assemble
+from decoder.bench.report import report, table
+from decoder.bench.run import MODES, Bench
+from decoder.bench.tasks import Task, load_tasks, spread
+from decoder.complete_command import gamma_named
+from decoder.config import DecoderConfig, from_values
+from decoder.engine import EngineError
+from decoder.terminal import err, fail, out, plain_errors
+from decoder.wire.messages import Sampling
+
+
+def bench(
+    tasks: Annotated[
+        Path, typer.Argument(help="A folder NAME with NAME.jsonl.gz and NAME.buffers.jsonl.gz, or a JSON Lines file.")
+    ],
+    limit: Annotated[int, typer.Option(min=1, help="So many tasks, spread over the languages.")] = 1_000_000,
+    modes: Annotated[str, typer.Option(help=f"Some of {', '.join(MODES)}, separated by commas.")] = "plain,lookup",
+    peers: Annotated[str, typer.Option(help="Other engines to compare with (none in this version).")] = "",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to a file, - for stdout.")] = None,
+    gamma: Annotated[str, typer.Option(help="Draft tokens a step: a number, or auto.")] = "auto",
+    max_tokens: Annotated[int, typer.Option(min=1, max=1024, help="New tokens a task.")] = 48,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy; texts are compared only then.")] = 0.0,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    dtype: Annotated[str, typer.Option(help="float32 or bfloat16, instead of config.toml's.")] = "",
+) -> None:
+    """Plain against speculative decoding on the same tasks, with every text compared.
+
+    Exit code 1 where a greedy text differs from plain decoding by more than a near-tie.
+    """
+    if peers:
+        fail(f"--peers {peers!r}: no peers can be measured in this version", code=2)
+    names = _modes(modes)
+    with plain_errors():
+        config = _config(dtype)
+        chosen = spread(load_tasks(tasks), limit)
+        _check_window(config, max_tokens)
+        runner_settings = {"modes": names, "tasks": len(chosen), "gamma": gamma, "max_tokens": max_tokens}
+        result = _run(config, chosen, names, gamma_named(gamma), max_tokens, Sampling(temperature, seed=seed))
+    result["settings"] |= runner_settings
+    _print(result, json_file)
+    if result["identity"]["diverged"]:
+        fail(f"{result['identity']['diverged']} texts differ from plain decoding: {', '.join(result['differing'][:5])}")
+
+
+def _run(
+    config: DecoderConfig, tasks: list[Task], modes: list[str], gamma: int | None, max_tokens: int, sampling: Sampling
+) -> dict[str, Any]:
+    assembly = assemble(config)
+    for name in modes:
+        assembly.drafters.check(MODES[name])
+    runner = Bench(assembly, modes, max_tokens=max_tokens, gamma=gamma, sampling=sampling)
+    for _ in runner.run(tasks[:1]):  # the first forwards allocate and warm up
+        pass
+    outcomes = []
+    with Progress(console=err, transient=True) as progress:
+        bar = progress.add_task("bench", total=len(tasks))
+        for group in runner.run(tasks):
+            outcomes += group
+            progress.advance(bar)
+    settings = {
+        "model": config.model,
+        "dtype": assembly.dtype,
+        "device": assembly.device,
+        "sampling": dataclasses.asdict(sampling),
+    }
+    return report(outcomes, settings=settings)
+
+
+def _print(result: dict[str, Any], json_file: Path | None) -> None:
+    text = json.dumps(result, indent=1)
+    if str(json_file) == "-":
+        out.print(text, markup=False)
+        return
+    out.print(table(result))
+    settings, same = result["settings"], result["identity"]
+    out.print(
+        f"{settings['model']} {settings['dtype']} on {settings['device']}, greedy texts against plain: "
+        f"{same['identical']} identical, {same['tie_break']} parted at a near-tie, {same['diverged']} diverged"
+    )
+    if json_file is not None:
+        json_file.write_text(text + "\n", encoding="utf-8")
+
+
+def _modes(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in MODES]
+    if unknown or not names or len(set(names)) < len(names):
+        fail(f"--modes {text!r}: expected some of {', '.join(MODES)}, each once, separated by commas", code=2)
+    return names
+
+
+def _config(dtype: str) -> DecoderConfig:
+    config = DecoderConfig.load()
+    if not dtype:
+        return config
+    values = dataclasses.asdict(config) | {"dtype": dtype}
+    return from_values(values, "--dtype")
+
+
+def _check_window(config: DecoderConfig, max_tokens: int) -> None:
+    needed = 600 + max_tokens + 64
+    if config.context_tokens < needed:
+        raise EngineError(f"bench needs context_tokens of at least {needed}, config.toml says {config.context_tokens}")

@@ -1,0 +1,158 @@
+"""From outcomes to the figures people quote: medians over tasks, totals, with and without looping texts."""
+
+import os
+import platform
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from decoder.bench.identity import is_looping
+from decoder.bench.run import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One mode over some tasks. Times are of decoding with the prompt cached; medians are over tasks."""
+
+    num_tasks: int
+    tokens_per_s: float
+    ms_per_task: float
+    tokens_per_step: float
+    tokens_per_step_total: float
+    acceptance: float
+    total_seconds: float
+
+    @staticmethod
+    def of(outcomes: Sequence[Outcome]) -> "Figures":
+        """The figures of at least one outcome."""
+        drafted = sum(each.speculation.drafted for each in outcomes)
+        accepted = sum(each.speculation.accepted for each in outcomes)
+        steps = sum(each.speculation.steps for each in outcomes)
+        return Figures(
+            num_tasks=len(outcomes),
+            tokens_per_s=round(statistics.median(len(each.tokens) / each.decode_seconds for each in outcomes), 2),
+            ms_per_task=round(1000 * statistics.median(each.decode_seconds for each in outcomes), 1),
+            tokens_per_step=round(statistics.median(len(e.tokens) / e.speculation.steps for e in outcomes), 3),
+            tokens_per_step_total=round(sum(len(each.tokens) for each in outcomes) / steps, 3),
+            acceptance=round(accepted / drafted, 3) if drafted else 0.0,
+            total_seconds=round(sum(each.decode_seconds for each in outcomes), 2),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """As under `modes` in `bench --json`."""
+        return {
+            "tasks": self.num_tasks,
+            "tokens_per_s": self.tokens_per_s,
+            "ms_per_task": self.ms_per_task,
+            "tokens_per_step": self.tokens_per_step,
+            "tokens_per_step_total": self.tokens_per_step_total,
+            "acceptance": self.acceptance,
+            "total_seconds": self.total_seconds,
+        }
+
+
+def report(outcomes: Sequence[Outcome], *, settings: dict[str, Any]) -> dict[str, Any]:
+    """The object of `bench --json`."""
+    looping = {each.task.id for each in outcomes if is_looping(each.tokens)}
+    steady = [each for each in outcomes if each.task.id not in looping]
+    return {
+        "modes": {mode: _mode(group, looping) for mode, group in _by_mode(outcomes).items()},
+        "peers": {},
+        "ratios": {"all": _ratios(outcomes), "without_looping": _ratios(steady)},
+        "identity": _identity(outcomes),
+        "differing": [each.task.id for each in outcomes if each.identity == "diverged"],
+        "looping_tasks": len(looping),
+        "settings": settings,
+        "machine": _machine(),
+        "versions": {name: version(name) for name in ("draftline", "torch", "transformers", "tokenizers", "numpy")},
+    }
+
+
+def table(result: dict[str, Any]) -> Table:
+    """The result for a person: every mode over all texts, then over those that do not loop."""
+    shown = Table("mode", "texts", box=box.SIMPLE_HEAD)
+    for name in ("tasks", "tokens/s", "ms/task", "tokens/step", "total", "accepted", "speed", "median"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    for mode, figures in result["modes"].items():
+        shown.add_row(mode, "all", *_cells(figures, result["ratios"]["all"].get(mode, {})))
+    for mode, figures in result["modes"].items():
+        if figures["without_looping"]:
+            ratio = result["ratios"]["without_looping"].get(mode, {})
+            shown.add_row(mode, "not looping", *_cells(figures["without_looping"], ratio))
+    return shown
+
+
+def _cells(row: dict[str, Any], ratio: dict[str, float]) -> list[str]:
+    return [
+        str(row["tasks"]),
+        f"{row['tokens_per_s']:.1f}",
+        f"{row['ms_per_task']:.0f}",
+        f"{row['tokens_per_step']:.2f}",
+        f"{row['tokens_per_step_total']:.2f}",
+        f"{row['acceptance']:.0%}",
+        f"{ratio['total']:.2f}x" if ratio else "",
+        f"{ratio['median']:.2f}x" if ratio else "",
+    ]
+
+
+def _mode(outcomes: Sequence[Outcome], looping: set[str]) -> dict[str, Any]:
+    steady = [each for each in outcomes if each.task.id not in looping]
+    languages = sorted({each.task.language for each in outcomes})
+    return {
+        **Figures.of(outcomes).as_json(),
+        "by_language": {
+            language: Figures.of([each for each in outcomes if each.task.language == language]).as_json()
+            for language in languages
+        },
+        "without_looping": Figures.of(steady).as_json() if steady else {},
+    }
+
+
+def _ratios(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """Speed over plain: `total` of all decode times, `median` of the ratios task by task (side by side in time)."""
+    groups = _by_mode(outcomes)
+    plain = {each.task.id: each.decode_seconds for each in groups.get("plain", [])}
+    return {
+        mode: {
+            "total": round(sum(plain.values()) / sum(each.decode_seconds for each in group), 3),
+            "median": round(statistics.median(plain[each.task.id] / each.decode_seconds for each in group), 3),
+        }
+        for mode, group in groups.items()
+        if mode != "plain" and plain
+    }
+
+
+def _identity(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    counts = Counter(each.identity for each in outcomes if each.identity)
+    return {name: counts[name] for name in ("identical", "tie_break", "diverged")}
+
+
+def _by_mode(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = {}
+    for each in outcomes:
+        groups.setdefault(each.mode, []).append(each)
+    return groups
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "system": platform.platform(),
+        "cpu": _cpu_name(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

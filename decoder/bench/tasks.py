@@ -1,0 +1,85 @@
+"""Completion tasks: a prefix to continue, with what else was open in the editor."""
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from decoder.engine import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBuffer:
+    """A file that was open beside the task's own."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """middle: what was really written between prefix and suffix."""
+
+    id: str
+    language: str
+    path: str
+    prefix: str
+    middle: str
+    suffix: str
+    open_buffers: tuple[OpenBuffer, ...]
+
+
+def load_tasks(path: Path) -> list[Task]:
+    """All tasks of a folder NAME with NAME.jsonl.gz and NAME.buffers.jsonl.gz, or of one JSON Lines file.
+
+    In a single file (plain or gzip) the buffers' texts stand inside. Raises EngineError naming what cannot be used.
+    """
+    try:
+        if path.is_dir():
+            tasks = _rows(path / f"{path.name}.jsonl.gz")
+            texts = {row["sha"]: row["text"] for row in _rows(path / f"{path.name}.buffers.jsonl.gz")}
+        else:
+            tasks, texts = _rows(path), {}
+        found = [_task(row, texts) for row in tasks]
+    except FileNotFoundError as error:
+        raise EngineError(f"no tasks at {path}: {error.filename} does not exist") from error
+    except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise EngineError(f"the tasks at {path} cannot be read: {error}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise EngineError(f"the tasks at {path} are not of the expected form: {error!r}") from error
+    if not found:
+        raise EngineError(f"no tasks at {path}: the file is empty")
+    return found
+
+
+def spread(tasks: Iterable[Task], limit: int) -> list[Task]:
+    """A fixed choice of at most `limit` tasks, taking languages in turn so that none is left out early."""
+    by_language: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        by_language[task.language].append(task)
+    chosen: list[Task] = []
+    for turn in range(max(map(len, by_language.values()), default=0)):
+        chosen += [group[turn] for _, group in sorted(by_language.items()) if turn < len(group)]
+    return chosen[:limit]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
+
+
+def _task(row: dict[str, Any], texts: dict[str, str]) -> Task:
+    buffers = (OpenBuffer(each["path"], each.get("text") or texts[each["sha"]]) for each in row.get("open_buffers", ()))
+    return Task(
+        id=row["id"],
+        language=row["lang"],
+        path=row["path"],
+        prefix=row["prefix"],
+        middle=row.get("middle", ""),
+        suffix=row.get("suffix", ""),
+        open_buffers=tuple(buffers),
+    )

@@ -1,0 +1,112 @@
+"""`draftline complete`: one completion at a place in a file, in this process."""
+
+import asyncio
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+
+from decoder.assemble import Assembly, assemble
+from decoder.config import DecoderConfig
+from decoder.languages import language_of
+from decoder.source_file import Place, read_source, split_at
+from decoder.terminal import err, fail, plain_errors
+from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Answer, Complete, Draft, Sampling
+from drafting.lines import split_lines
+
+
+def complete(
+    place: Annotated[str, typer.Argument(metavar="FILE:LINE:COL", help="Cursor, line and column from 1.")],
+    open_: Annotated[list[Path] | None, typer.Option("--open", help="A file open in the editor; repeatable.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The answer with times and counts, as one JSON object.")
+    ] = False,
+    draft: Annotated[str, typer.Option(help="none, lookup, syntax, model or auto.")] = "auto",
+    gamma: Annotated[str, typer.Option(help="Draft tokens a step: a number, or auto.")] = "auto",
+    max_tokens: Annotated[int, typer.Option(min=1, max=1024, help="Most tokens to write.")] = 64,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.")] = 0.0,
+    top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1 keeps everything.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same text.")] = 0,
+) -> None:
+    """One completion, written to stdout."""
+    with plain_errors():
+        config = DecoderConfig.load()
+        request = dataclasses.replace(
+            request_at(_place(place)),
+            draft=draft_named(draft),
+            gamma=gamma_named(gamma),
+            max_tokens=max_tokens,
+            sampling=Sampling(temperature=temperature, top_p=top_p, seed=seed),
+        )
+        buffers = {str(path): read_source(path) for path in open_ or ()}
+        assembly = assemble(config)
+        for name, text in buffers.items():
+            assembly.corpus.open(name, split_lines(text))
+        answer = asyncio.run(_answer(assembly, config, request))
+    _print(answer, as_json)
+
+
+def request_at(place: Place) -> Complete:
+    """What an editor would ask for at a place. Raises EngineError for a file or place that cannot be used."""
+    before, after = split_at(read_source(place.path), place)
+    return Complete(
+        id=1,
+        document=str(place.path),
+        language=language_of(place.path),
+        prefix=before[-PREFIX_CHARACTERS:],
+        suffix=after[:SUFFIX_CHARACTERS],
+        line=place.line - 1,
+        trigger="invoked",
+    )
+
+
+def draft_named(name: str) -> Draft:
+    """A way of drafting by its name; a wrong one ends the command with exit code 2."""
+    if name not in get_args(Draft):
+        fail(f"--draft {name!r} is none of {', '.join(get_args(Draft))}", code=2)
+    return cast(Draft, name)
+
+
+def gamma_named(text: str) -> int | None:
+    """A draft length, None for `auto`; a wrong one ends the command with exit code 2."""
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) > 64:
+        fail(f"--gamma {text!r} is neither auto nor a number from 0 to 64", code=2)
+    return int(text)
+
+
+def _place(text: str) -> Place:
+    try:
+        return Place.parse(text)
+    except ValueError as error:
+        fail(str(error), code=2)
+
+
+async def _answer(assembly: Assembly, config: DecoderConfig, request: Complete) -> Answer:
+    engine = assembly.engine(config)
+    try:
+        return await engine.complete(request)
+    finally:
+        await engine.aclose()
+
+
+def _print(answer: Answer, as_json: bool) -> None:
+    if as_json:
+        fields = dataclasses.asdict(answer)
+        del fields["id"]
+        sys.stdout.write(json.dumps(fields, ensure_ascii=False) + "\n")
+        return
+    sys.stdout.write(answer.text + ("\n" if answer.text else ""))
+    if not answer.text:
+        err.print(f"nothing to complete here: {answer.reason}")
+    if sys.stderr.isatty():
+        counts = answer.speculation
+        err.print(
+            f"{answer.timings_ms.total:.0f} ms · {answer.tokens.output} tokens in {counts.steps} steps · "
+            f"{counts.accepted} of {counts.drafted} draft tokens accepted · {answer.model}",
+            style="dim",
+        )

@@ -1,0 +1,95 @@
+"""Settings of the decoder process: `config.toml`, validated in one place at start."""
+
+import dataclasses
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from platformdirs import user_config_path
+
+Dtype = Literal["float32", "bfloat16"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "dtype": ("auto", "float32", "bfloat16"),
+    "log_level": ("debug", "info", "warning", "error"),
+}
+_LEAST = {"context_tokens": 64, "prompt_tokens": 16, "threads": 0, "idle_exit_minutes": 0}
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used; the text names the file, the key, the value and what is accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderConfig:
+    """Every setting has a default; a file names only what differs.
+
+    model, draft_model: a catalog name, a local folder, or a hub id.
+    dtype: auto is bfloat16 on CUDA, float32 on CPU.
+    device: cpu, cuda, cuda:N, spread (over all GPUs), or auto: CUDA where there is one.
+    threads: 0 leaves the choice to torch.
+    context_tokens: most tokens in the KV cache. prompt_tokens: budget of a prompt.
+    idle_exit_minutes: the decoder leaves after so long without any client; 0 means never.
+    """
+
+    model: str = "smollm2-135m"
+    draft_model: str = ""
+    dtype: Dtype | Literal["auto"] = "auto"
+    device: str = "auto"
+    threads: int = 0
+    context_tokens: int = 2048
+    prompt_tokens: int = 1024
+    idle_exit_minutes: float = 20.0
+    log_level: LogLevel = "info"
+
+    @staticmethod
+    def path() -> Path:
+        """The file named by DRAFTLINE_CONFIG, else `config.toml` in the user's configuration directory."""
+        named = os.environ.get("DRAFTLINE_CONFIG")
+        return Path(named) if named else user_config_path("draftline", appauthor=False) / "config.toml"
+
+    @staticmethod
+    def load() -> "DecoderConfig":
+        """The user's settings. Raises ConfigError; only a file that nobody named may be missing."""
+        path = DecoderConfig.path()
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            if "DRAFTLINE_CONFIG" in os.environ:
+                raise ConfigError(f"DRAFTLINE_CONFIG names {path}, which does not exist") from error
+            return DecoderConfig()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {path}: {error}") from error
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{path} is not valid TOML: {error}") from error
+        return from_values(values, str(path))
+
+
+def from_values(values: dict[str, Any], source: str) -> DecoderConfig:
+    """Settings from parsed values. Raises ConfigError naming `source` and the key at fault."""
+    fields = {field.name: field for field in dataclasses.fields(DecoderConfig)}
+    for key, value in values.items():
+        if key not in fields:
+            raise ConfigError(f"{source}: unknown key '{key}'; known keys are {', '.join(fields)}")
+        _check(key, value, fields[key].default, source)
+    config = DecoderConfig(**values)
+    if config.prompt_tokens >= config.context_tokens:
+        raise ConfigError(
+            f"{source}: prompt_tokens ({config.prompt_tokens}) must be less than context_tokens"
+            f" ({config.context_tokens}), to leave room for the completion"
+        )
+    return config
+
+
+def _check(key: str, value: Any, default: Any, source: str) -> None:
+    kind = (int, float) if isinstance(default, float) else type(default)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ConfigError(f"{source}: {key} = {value!r} must be a {type(default).__name__}, as in {key} = {default!r}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise ConfigError(f"{source}: {key} = {value!r} must be one of {', '.join(_CHOICES[key])}")
+    if key in _LEAST and value < _LEAST[key]:
+        raise ConfigError(f"{source}: {key} = {value!r} must be at least {_LEAST[key]}")

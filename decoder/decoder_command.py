@@ -1,0 +1,179 @@
+"""`draftline decoder` and `draftline stop`: run or end the shared decoder of this user."""
+
+import asyncio
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import time
+from typing import Annotated
+
+import typer
+from filelock import FileLock, Timeout
+
+from decoder import version
+from decoder.assemble import assemble
+from decoder.buffers import Buffers
+from decoder.config import ConfigError, DecoderConfig
+from decoder.engine import Engine, EngineError
+from decoder.indexing import IndexingThread
+from decoder.service import AlreadyRunningError, Service
+from decoder.telemetry import TelemetryLog
+from decoder.terminal import fail, out, plain_errors
+from decoder.wire.connection import connect
+from decoder.wire.endpoint import Endpoint
+from decoder.wire.frames import WireError
+from decoder.wire.launch import connect_or_start, log_path
+from decoder.wire.messages import Status, Stop
+
+STOP_SECONDS = 15.0
+_log = logging.getLogger(__name__)
+
+
+def decoder(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay attached and log to stderr as well.")] = False,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "",
+) -> None:
+    """Run the shared decoder; without --foreground it starts in the background if none runs yet."""
+    if log_level not in ("", "debug", "info", "warning", "error"):
+        fail(f"--log-level {log_level!r} is none of debug, info, warning, error", code=2)
+    with plain_errors():
+        if foreground:
+            _run(log_level)
+        else:
+            out.print(asyncio.run(_start()), markup=False)
+
+
+def stop() -> None:
+    """Stop the shared decoder, also one that no longer answers."""
+    with plain_errors():
+        endpoint = Endpoint.default()
+        if not _is_owned(endpoint):
+            out.print("no decoder is running")
+            return
+        if not asyncio.run(_ask_to_stop(endpoint)):
+            _signal(endpoint, signal.SIGTERM)
+        if not _wait_until_gone(endpoint, STOP_SECONDS):
+            _signal(endpoint, getattr(signal, "SIGKILL", signal.SIGTERM))
+            if not _wait_until_gone(endpoint, STOP_SECONDS):
+                fail("the decoder does not answer and did not end; end its process by hand")
+            endpoint.clear()
+        out.print("the decoder has stopped")
+
+
+def _run(log_level: str) -> None:
+    config = _process_settings()
+    _log_to_file(log_level or config.log_level)
+    telemetry = TelemetryLog.open(log_path().parent)
+    buffers = Buffers()
+
+    async def load() -> Engine:
+        return await asyncio.to_thread(_load, buffers)
+
+    async def serve() -> None:
+        service = Service(
+            Endpoint.default(),
+            load,
+            buffers,
+            telemetry,
+            version=version(),
+            idle_exit_seconds=config.idle_exit_minutes * 60,
+        )
+        for name in (signal.SIGINT, signal.SIGTERM):
+            _on_signal(name, service)
+        await service.run()
+
+    try:
+        asyncio.run(serve())
+    except AlreadyRunningError as error:
+        fail(f"{error}; `draftline stop` ends it")
+    except OSError as error:
+        fail(f"the decoder cannot listen at {Endpoint.default().directory}: {error.strerror}; set XDG_RUNTIME_DIR")
+
+
+def _load(buffers: Buffers) -> Engine:
+    """The engine by today's config.toml, following the open buffers."""
+    try:
+        config = DecoderConfig.load()
+    except ConfigError as error:
+        raise EngineError(str(error)) from error
+    assembly = assemble(config)
+    buffers.attach(IndexingThread(assembly.corpus))
+    return assembly.engine(config)
+
+
+def _process_settings() -> DecoderConfig:
+    """A broken config.toml is told to every client as the decoder's status, so here it only means defaults."""
+    try:
+        return DecoderConfig.load()
+    except ConfigError:
+        return DecoderConfig()
+
+
+def _on_signal(name: signal.Signals, service: Service) -> None:
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(name, service.stop)
+    except NotImplementedError:  # Windows
+        signal.signal(name, lambda *_: loop.call_soon_threadsafe(service.stop))
+
+
+def _log_to_file(level: str) -> None:
+    path = log_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rotating = logging.handlers.RotatingFileHandler(path, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
+    handlers: list[logging.Handler] = [rotating]
+    if sys.stderr.isatty():
+        handlers.append(logging.StreamHandler())
+    logging.basicConfig(
+        level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=handlers
+    )
+
+
+async def _start() -> str:
+    connection = await connect_or_start(Endpoint.default(), client="draftline decoder", version=version())
+    status = await connection.receive()
+    await connection.close()
+    message = status.message if isinstance(status, Status) else "it said nothing of its state"
+    return f"decoder {connection.welcome.pid} ({connection.welcome.version}): {message}"
+
+
+def _is_owned(endpoint: Endpoint) -> bool:
+    lock = FileLock(endpoint.owner_lock)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+async def _ask_to_stop(endpoint: Endpoint) -> bool:
+    """Whether the decoder took the message; one that hangs or speaks another protocol does not."""
+    try:
+        connection = await connect(endpoint, client="draftline stop", version=version())
+    except (OSError, WireError):
+        return False
+    connection.send(Stop())
+    await connection.close()
+    return True
+
+
+def _wait_until_gone(endpoint: Endpoint, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not _is_owned(endpoint):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _signal(endpoint: Endpoint, number: int) -> None:
+    """Sends a signal to the holder of the owner lock."""
+    try:
+        os.kill(int(endpoint.pid_path.read_text(encoding="ascii")), number)
+    except ProcessLookupError:
+        return
+    except (OSError, ValueError) as error:
+        fail(f"the decoder does not answer and cannot be ended ({error}); end its process by hand")

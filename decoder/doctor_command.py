@@ -1,0 +1,171 @@
+"""`draftline doctor`: what was found, what fits, what to do next."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from decoder import version
+from decoder.assemble import model_folder
+from decoder.catalog import CatalogError
+from decoder.config import ConfigError, DecoderConfig
+from decoder.model_store import ModelStoreError
+from decoder.terminal import out
+from decoder.wire.connection import connect
+from decoder.wire.endpoint import Endpoint
+from decoder.wire.frames import WireError
+from decoder.wire.messages import Status
+
+Verdict = Literal["ok", "note", "problem"]
+_MARKS: dict[Verdict, str] = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
+_NVIM_LEAST = (0, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at; a `problem` means that completions cannot work."""
+
+    verdict: Verdict
+    subject: str
+    text: str
+
+
+def doctor() -> None:
+    """What was found on this machine and what to do next; exit code 1 if completions cannot work."""
+    findings = [_software(), *_configuration(), _endpoint(), *_editors()]
+    for finding in findings:
+        out.print(f"{_MARKS[finding.verdict]} {finding.subject}: ", end="")
+        out.print(finding.text, markup=False)
+    if any(finding.verdict == "problem" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _software() -> Finding:
+    names = ("torch", "transformers", "tokenizers", "pygls", "uvloop")
+    found = [f"{name} {_installed(name)}" for name in names]
+    python = ".".join(map(str, sys.version_info[:3]))
+    missing = [name for name in names[:-1] if _installed(name) == "missing"]
+    text = f"draftline {version()}, python {python}, {', '.join(found)}"
+    if missing:
+        return Finding("problem", "software", f"{text}; reinstall draftline, {', '.join(missing)} cannot be found")
+    return Finding("ok", "software", text)
+
+
+def _installed(name: str) -> str:
+    try:
+        return installed(name)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _configuration() -> list[Finding]:
+    path = DecoderConfig.path()
+    try:
+        config = DecoderConfig.load()
+    except ConfigError as error:
+        return [Finding("problem", "settings", str(error))]
+    where = str(path) if path.exists() else f"defaults, {path} does not exist"
+    return [Finding("ok", "settings", where), *_models(config)]
+
+
+def _models(config: DecoderConfig) -> list[Finding]:
+    findings = []
+    needed = 0
+    for role, name in (("target model", config.model), ("draft model", config.draft_model)):
+        if not name:
+            findings.append(Finding("note", role, "none; drafting is by lookup in the open buffers"))
+            continue
+        try:
+            folder = model_folder(name)
+        except (CatalogError, ModelStoreError) as error:
+            findings.append(Finding("problem", role, str(error)))
+            continue
+        size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+        needed += size * (2 if config.dtype == "float32" else 1)
+        findings.append(Finding("ok", role, f"{name}, {size / 2**20:,.0f} MiB of weights in {folder}"))
+    return [*findings, _device(config, needed)]
+
+
+def _device(config: DecoderConfig, needed_bytes: int) -> Finding:
+    try:
+        import torch
+    except ImportError as error:
+        return Finding("problem", "device", f"torch cannot be imported ({error}); reinstall it")
+    if config.device != "cpu" and torch.cuda.is_available():
+        memory = torch.cuda.get_device_properties(0).total_memory
+        text = f"{torch.cuda.get_device_name(0)}, {memory / 2**30:.0f} GiB"
+    else:
+        memory = _memory_bytes()
+        text = f"CPU, {os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory"
+    if config.device not in ("auto", "cpu") and not torch.cuda.is_available():
+        return Finding("problem", "device", f"{text}; config.toml asks for {config.device}, but torch finds no GPU")
+    if memory and needed_bytes > 0.9 * memory:
+        return Finding(
+            "problem", "device", f"{text}; the weights need {needed_bytes / 2**30:.1f} GiB: choose a smaller model"
+        )
+    return Finding("ok", "device", text)
+
+
+def _memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not told on this system
+        return 0
+
+
+def _endpoint() -> Finding:
+    try:
+        endpoint = Endpoint.default()
+    except WireError as error:
+        return Finding("problem", "decoder", str(error))
+    try:
+        return asyncio.run(_running(endpoint))
+    except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
+        return Finding("ok", "decoder", f"not running; the first editor starts it at {endpoint.directory}")
+    except (OSError, WireError) as error:
+        return Finding("problem", "decoder", f"{error}; run `draftline stop`")
+
+
+async def _running(endpoint: Endpoint) -> Finding:
+    connection = await connect(endpoint, client="draftline doctor", version=version())
+    status = await connection.receive()
+    await connection.close()
+    if not isinstance(status, Status):
+        return Finding("problem", "decoder", "it does not tell its state; run `draftline stop`")
+    text = f"running as process {connection.welcome.pid}, version {connection.welcome.version}: {status.message}"
+    return Finding("problem" if status.state == "error" else "ok", "decoder", text)
+
+
+def _editors() -> list[Finding]:
+    found = [name for name in ("code", "codium", "emacs", "hx") if shutil.which(name)]
+    findings = [_neovim()]
+    if found:
+        findings.append(Finding("ok", "other editors", ", ".join(found)))
+    return findings
+
+
+def _neovim() -> Finding:
+    path = shutil.which("nvim")
+    if path is None:
+        return Finding("note", "neovim", "not found; 0.12 or newer shows draftline's ghost text without a plugin")
+    found = _neovim_version(Path(path))
+    if found < _NVIM_LEAST:
+        return Finding("note", "neovim", f"{'.'.join(map(str, found))} at {path}; ghost text needs 0.12 or newer")
+    return Finding("ok", "neovim", f"{'.'.join(map(str, found))} at {path}")
+
+
+def _neovim_version(path: Path) -> tuple[int, ...]:
+    try:
+        text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return (0,)
+    number = text.split("\n", 1)[0].removeprefix("NVIM v").split("-")[0]
+    return tuple(int(part) for part in number.split(".") if part.isdecimal()) or (0,)

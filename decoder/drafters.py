@@ -1,0 +1,78 @@
+"""Which drafter serves a request: built for each one, over indexes and caches that outlive it."""
+
+from collections.abc import Sequence
+
+from decoder.engine import EngineError
+from decoder.sampler import Sampler
+from decoder.wire.messages import Complete, Draft
+from drafting import interface
+from drafting.context_index import ContextIndex
+from drafting.corpus import Corpus
+from drafting.interface import LanguageModel
+from drafting.lookup import LookupDrafter
+from drafting.prefix_cache import PrefixCache
+from drafting.small_model import SmallModelDrafter, require_same_vocabulary
+
+LOOKUP_GAMMA = 8
+MODEL_GAMMA = 4
+
+
+class NoDrafter:
+    """Plain decoding: an empty draft at every step."""
+
+    def draft(self, _context: Sequence[int], _gamma: int) -> interface.Draft:
+        """Nothing, always."""
+        return interface.Draft()
+
+
+class FirstOf:
+    """The first of several drafters that has something to say."""
+
+    def __init__(self, *drafters: interface.Drafter) -> None:
+        self._drafters = drafters
+
+    def draft(self, context: Sequence[int], gamma: int) -> interface.Draft:
+        """As `Drafter.draft`."""
+        for drafter in self._drafters:
+            found = drafter.draft(context, gamma)
+            if found.tokens:
+                return found
+        return interface.Draft()
+
+
+class Drafters:
+    """Owns what drafting remembers between requests."""
+
+    def __init__(self, target: LanguageModel, corpus: Corpus, draft_model: LanguageModel | None = None) -> None:
+        """Raises VocabularyMismatchError where the draft model speaks another vocabulary than the target."""
+        self._corpus = corpus
+        self._context = ContextIndex()
+        self._draft_cache: PrefixCache | None = None
+        if draft_model is not None:
+            require_same_vocabulary(target, draft_model)
+            self._draft_cache = PrefixCache(draft_model)
+
+    def check(self, draft: Draft) -> None:
+        """Raises EngineError for a way of drafting that is not available here."""
+        if draft == "syntax":
+            raise EngineError("draft 'syntax' is not available in this version; use 'lookup'")
+        if draft == "model" and self._draft_cache is None:
+            raise EngineError("draft 'model' needs a draft model: set draft_model in config.toml, or use 'lookup'")
+
+    def make(self, request: Complete, sampler: Sampler) -> interface.Drafter:
+        """The drafter for one request. Raises EngineError as `check`."""
+        self.check(request.draft)
+        if request.draft == "none":
+            return NoDrafter()
+        excluded = self._corpus.run_at(request.document, request.line)
+        lookup = LookupDrafter(self._context, self._corpus, excluded_run=excluded)
+        if request.draft == "lookup" or self._draft_cache is None:
+            return lookup
+        small = SmallModelDrafter(self._draft_cache, sampler.pick)
+        return small if request.draft == "model" else FirstOf(lookup, small)
+
+    def gamma(self, request: Complete) -> int:
+        """Draft tokens a step: what the request says, else a fixed length for its way of drafting."""
+        if request.gamma is not None:
+            return request.gamma
+        return MODEL_GAMMA if request.draft == "model" else LOOKUP_GAMMA

@@ -1,0 +1,180 @@
+"""Answers completions with a model in this process: one worker thread, one KV cache kept between keystrokes."""
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from decoder.drafters import Drafters
+from decoder.engine import EngineError
+from decoder.healing import TokenHealing
+from decoder.prompt import Prompt, PromptBuilder
+from decoder.sampler import Sampler
+from decoder.sampling import NonFiniteLogitsError
+from decoder.speculate import Step, speculate
+from decoder.stopping import Stopping
+from decoder.tally import Tally
+from decoder.tokenizer import Tokenizer
+from decoder.wire.messages import Answer, Complete, Finish, Timings, TokenCounts
+from drafting.prefix_cache import PrefixCache
+
+PREFILL_CHUNK = 256
+"""Prompt tokens evaluated between two looks at whether the request is still wanted."""
+
+_MAX_ANCHORS = 256
+
+
+class _CancelledError(Exception):
+    """The request is no longer wanted; raised on the worker thread between two steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Generated:
+    text: str
+    finish: Finish
+    tally: Tally
+
+
+class LocalEngine:
+    """The `Engine` over one target model."""
+
+    def __init__(self, target: PrefixCache, tokenizer: Tokenizer, drafters: Drafters, *, prompt_tokens: int) -> None:
+        """prompt_tokens: budget of the prompt; the rest of the target's window is for the answer."""
+        self.model = target.model.name
+        self._target = target
+        self._tokenizer = tokenizer
+        self._drafters = drafters
+        self._stop_ids = tokenizer.eos_ids | tokenizer.special_ids
+        self._prompts = PromptBuilder(
+            tokenizer.encode,
+            budget=min(prompt_tokens, target.model.context_length - 1),
+            start=tokenizer.prompt_prefix,
+            lone=min(self._stop_ids, default=0),
+        )
+        self._healing = TokenHealing(tokenizer)
+        self._anchors: OrderedDict[str, str] = OrderedDict()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+
+    async def complete(self, request: Complete) -> Answer:
+        """As `Engine.complete`."""
+        self._drafters.check(request.draft)
+        cancelled = threading.Event()
+        job = self._thread.submit(self._answer, request, cancelled, time.perf_counter())
+        work = asyncio.wrap_future(job)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if not job.cancel():  # it has begun: it ends within one step, or one chunk of the prompt
+                cancelled.set()
+                await asyncio.wait([work])
+            raise
+        except NonFiniteLogitsError as error:
+            raise EngineError(f"{self.model}: {error}") from error
+        finally:
+            if work.done() and not work.cancelled():
+                work.exception()  # whoever cancelled does not ask for it
+
+    async def aclose(self) -> None:
+        """As `Engine.aclose`."""
+        await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+
+    def _answer(self, request: Complete, cancelled: threading.Event, asked: float) -> Answer:
+        """The whole path of a request, on the worker thread."""
+        started = time.perf_counter()
+        _stop_if(cancelled)
+        prompt = self._prompt(request)
+        context, typed = self._healing.cut(prompt.tokens)
+        num_cached = self._target.keep(context[:-1])
+        for _ in prefill(self._target, context[:-1]):
+            _stop_if(cancelled)
+        prefilled = time.perf_counter()
+        generated = self._generate(request, context, typed, cancelled)
+        done = time.perf_counter()
+        text = Stopping.of(request).trim(generated.text)
+        return Answer(
+            id=request.id,
+            text=text,
+            language=request.language,
+            model=self.model,
+            finish=generated.finish if text else "none",
+            reason="" if text else "nothing_left_after_trim" if generated.text.strip() else "model_wrote_nothing",
+            timings_ms=Timings(
+                queue=_milliseconds(started - asked),
+                prefill=_milliseconds(prefilled - started),
+                decode=_milliseconds(done - prefilled),
+                total=_milliseconds(done - asked),
+            ),
+            tokens=TokenCounts(len(prompt.tokens), num_cached, len(generated.tally.tokens)),
+            speculation=generated.tally.speculation(),
+        )
+
+    def _prompt(self, request: Complete) -> Prompt:
+        prompt = self._prompts.build(request, self._anchors.get(request.document, ""))
+        self._anchors[request.document] = prompt.anchor
+        self._anchors.move_to_end(request.document)
+        if len(self._anchors) > _MAX_ANCHORS:
+            self._anchors.popitem(last=False)
+        return prompt
+
+    def _generate(
+        self, request: Complete, context: Sequence[int], typed: bytes, cancelled: threading.Event
+    ) -> _Generated:
+        stopping, tally, text = Stopping.of(request), Tally(), ""
+        steps = self._steps(request, list(context), typed)
+        try:
+            for step in steps:
+                _stop_if(cancelled)
+                tally.add(step)
+                text = self._text(tally.tokens, len(typed))
+                end = stopping.end(text)
+                if end is not None:
+                    return _Generated(text[:end], "stop", tally)
+        finally:
+            steps.close()
+        ended = bool(tally.tokens) and tally.tokens[-1] in self._stop_ids
+        return _Generated(text, "stop" if ended else "length", tally)
+
+    def _steps(self, request: Complete, text: list[int], typed: bytes) -> Generator[Step, None, None]:
+        """First what the person typed, then what the target writes; together at most `max_tokens` tokens."""
+        sampler = Sampler(request.sampling)
+        drafter, gamma = self._drafters.make(request, sampler), self._drafters.gamma(request)
+        length = len(text)
+        yield from self._healing.write(self._target, text, typed, sampler)
+        room = request.max_tokens - (len(text) - length)
+        if room > 0 and len(text) < self._target.model.context_length:
+            yield from speculate(
+                self._target,
+                drafter,
+                text,
+                sampler,
+                gamma=lambda: gamma,
+                max_tokens=room,
+                stop_ids=self._stop_ids,
+            )
+
+    def _text(self, tokens: Sequence[int], num_typed: int) -> str:
+        """What a person may see of the tokens: nothing typed before, no stop token, no half character."""
+        shown = tokens[:-1] if tokens and tokens[-1] in self._stop_ids else tokens
+        return self._tokenizer.decode_complete(shown, skip=num_typed)
+
+
+def prefill(target: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
+    """Evaluates what of `tokens` is not in the cache yet, a chunk at a time; yields how many are done."""
+    done = target.keep(tokens)
+    while done < len(tokens):
+        chunk = tokens[done : done + PREFILL_CHUNK]
+        target.extend(chunk, last=0)
+        done += len(chunk)
+        yield done
+
+
+def _stop_if(cancelled: threading.Event) -> None:
+    if cancelled.is_set():
+        raise _CancelledError
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 2)

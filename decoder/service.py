@@ -1,0 +1,318 @@
+"""The decoder's socket: one task a request, superseding and cancelling, status while loading, idle exit."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from filelock import FileLock, Timeout
+
+from decoder.buffers import Buffers
+from decoder.engine import Engine, EngineError
+from decoder.telemetry import TelemetryLog
+from decoder.wire.endpoint import Endpoint
+from decoder.wire.frames import WireError, encode_reply, read_request
+from decoder.wire.messages import (
+    PROTOCOL,
+    Answer,
+    BufferClosed,
+    BufferEdited,
+    BufferOpened,
+    BufferWanted,
+    Cancel,
+    Complete,
+    Feedback,
+    Hello,
+    Refused,
+    Reply,
+    Request,
+    Status,
+    StatusQuery,
+    Stop,
+    Welcome,
+)
+
+HELLO_SECONDS = 10.0
+RELOAD_SECONDS = 3.0
+"""After loading failed, a request tries again, but not more often than this."""
+
+MAX_UNREAD_BYTES = 8 * 1024 * 1024
+"""A client that leaves more than this unread is disconnected."""
+
+_log = logging.getLogger(__name__)
+
+
+class AlreadyRunningError(Exception):
+    """Another decoder of this user owns the endpoint."""
+
+
+@dataclass(slots=True, eq=False)
+class _Client:
+    number: int
+    writer: asyncio.StreamWriter
+    speaks_protocol: bool = True
+    tasks: dict[int, "asyncio.Task[Answer]"] = field(default_factory=dict)
+    newest: dict[str, int] = field(default_factory=dict)
+    """Request id by document: an older one for the same document is superseded."""
+    why_cancelled: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        """What the names of this client's documents begin with, inside the decoder."""
+        return f"{self.number}:"
+
+    def send(self, message: Reply) -> None:
+        if self.writer.is_closing():
+            return
+        self.writer.write(encode_reply(message))
+        if self.writer.transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
+            _log.warning("client %d does not read its answers: disconnected", self.number)
+            self.writer.transport.abort()
+
+
+class Service:
+    """Serves one endpoint until told to stop, or until idle for too long."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        load: Callable[[], Awaitable[Engine]],
+        buffers: Buffers,
+        telemetry: TelemetryLog,
+        *,
+        version: str,
+        idle_exit_seconds: float = 0.0,
+    ) -> None:
+        """load: makes the engine, in the background; raises EngineError with a remedy. idle_exit_seconds 0: never."""
+        self._endpoint = endpoint
+        self._load = load
+        self._buffers = buffers
+        self._telemetry = telemetry
+        self._version = version
+        self._idle_exit_seconds = idle_exit_seconds
+        self._engine: Engine | None = None
+        self._status = Status("loading", "loading the model")
+        self._loading: asyncio.Task[None] | None = None
+        self._loaded_at = 0.0
+        self._clients: set[_Client] = set()
+        self._conversations: set[asyncio.Task[None]] = set()
+        self._num_clients = 0
+        self._token = ""
+        self._stopping = asyncio.Event()
+        self._idle: asyncio.TimerHandle | None = None
+
+    def stop(self) -> None:
+        """Makes `run` finish: requests under way are answered as cancelled."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Listens until stopped. Raises AlreadyRunningError where another decoder owns the endpoint."""
+        lock = FileLock(self._endpoint.owner_lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise AlreadyRunningError(f"a decoder is already running at {self._endpoint.directory}") from error
+        try:
+            self._endpoint.clear()
+            self._endpoint.pid_path.write_text(str(os.getpid()), encoding="ascii")
+            server = await self._listen()
+            self._begin_loading()
+            self._watch_idle()
+            await self._stopping.wait()
+            server.close()
+            await self._finish()
+        finally:
+            self._endpoint.clear()
+            lock.release()
+
+    async def _listen(self) -> asyncio.Server:
+        if self._endpoint.tcp:
+            server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+            self._token = self._endpoint.write_address(server.sockets[0].getsockname()[1])
+            return server
+        server = await asyncio.start_unix_server(self._accept, self._endpoint.socket_path)
+        self._endpoint.socket_path.chmod(0o600)
+        return server
+
+    async def _finish(self) -> None:
+        if self._loading:
+            self._loading.cancel()
+        tasks = [task for client in self._clients for task in client.tasks.values()]
+        for client in self._clients:
+            for number in client.tasks:
+                self._cancel(client, number, "stopping")
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for client in list(self._clients):
+            client.writer.close()
+        for conversation in self._conversations:
+            conversation.cancel()
+        await asyncio.gather(*self._conversations, return_exceptions=True)
+        if self._engine:
+            await self._engine.aclose()
+
+    # Loading
+
+    def _begin_loading(self) -> None:
+        self._loaded_at = time.monotonic()
+        self._loading = asyncio.create_task(self._load_engine())
+
+    async def _load_engine(self) -> None:
+        self._say(Status("loading", "loading the model"))
+        try:
+            self._engine = await self._load()
+        except EngineError as error:
+            self._say(Status("error", str(error)))
+        except Exception as error:
+            _log.exception("the model could not be loaded")
+            self._say(Status("error", f"the model could not be loaded: {error!r}; run `draftline doctor`"))
+        else:
+            self._say(Status("ready", f"{self._engine.model} is ready", model=self._engine.model))
+
+    def _say(self, status: Status) -> None:
+        if status == self._status and status.state != "loading":
+            return
+        self._status = status
+        _log.info("%s: %s", status.state, status.message)
+        for client in self._clients:
+            client.send(status)
+
+    # Clients
+
+    def _watch_idle(self) -> None:
+        if self._idle:
+            self._idle.cancel()
+            self._idle = None
+        if not self._clients and self._idle_exit_seconds:
+            self._idle = asyncio.get_running_loop().call_later(self._idle_exit_seconds, self._leave_if_idle)
+
+    def _leave_if_idle(self) -> None:
+        if not self._clients:
+            _log.info("no client for %.0f s: leaving", self._idle_exit_seconds)
+            self.stop()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        conversation = asyncio.current_task()
+        assert conversation is not None
+        self._conversations.add(conversation)
+        client: _Client | None = None
+        try:
+            client = await self._greet(reader, writer)
+            await self._converse(client, reader)
+        except WireError as error:
+            _log.warning("client refused: %s", error)
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                writer.write(encode_reply(Refused(str(error))))
+        except (ConnectionError, TimeoutError, asyncio.CancelledError):
+            pass  # the client left, never spoke, or we are stopping: nobody is there to tell
+        finally:
+            self._conversations.discard(conversation)
+            if client:
+                self._part(client)
+            writer.close()
+            with contextlib.suppress(ConnectionError, TimeoutError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Client:
+        async with asyncio.timeout(HELLO_SECONDS):
+            hello = await read_request(reader)
+        if hello is None:
+            raise ConnectionResetError
+        if not isinstance(hello, Hello):
+            raise WireError("the first message must be Hello")
+        if not secrets.compare_digest(hello.token, self._token):
+            raise WireError("the token does not match; is this decoder yours?")
+        self._num_clients += 1
+        client = _Client(self._num_clients, writer, speaks_protocol=hello.protocol == PROTOCOL)
+        client.send(Welcome(self._version, os.getpid(), busy=bool(self._clients)))
+        self._clients.add(client)
+        self._watch_idle()
+        if client.speaks_protocol:
+            client.send(self._status)
+        _log.info("client %d: %s %s", client.number, hello.client, hello.version)
+        return client
+
+    def _part(self, client: _Client) -> None:
+        self._clients.discard(client)
+        for number in client.tasks:
+            self._cancel(client, number, "client_gone")
+        self._buffers.forget(client.owner)
+        self._watch_idle()
+
+    async def _converse(self, client: _Client, reader: asyncio.StreamReader) -> None:
+        while (message := await read_request(reader)) is not None:
+            if isinstance(message, Stop):
+                _log.info("client %d asks to stop", client.number)
+                self.stop()
+            elif client.speaks_protocol:
+                self._handle(client, message)
+            else:
+                raise WireError(f"this decoder speaks protocol {PROTOCOL}; run `draftline stop` and try again")
+
+    def _handle(self, client: _Client, message: Request) -> None:
+        match message:
+            case Complete():
+                self._begin(client, message)
+            case Cancel():
+                self._cancel(client, message.id, "cancelled")
+            case BufferOpened() | BufferEdited() | BufferClosed():
+                named = replace(message, document=client.owner + message.document)
+                if not self._buffers.apply(named):
+                    client.send(BufferWanted(message.document))
+            case Feedback():
+                self._telemetry.feedback(client.number, message)
+            case StatusQuery():
+                client.send(self._status)
+            case _:
+                raise WireError(f"{type(message).__name__} is not expected here")
+
+    # Requests
+
+    def _begin(self, client: _Client, request: Complete) -> None:
+        if request.id in client.tasks:
+            raise WireError(f"request id {request.id} is already in use")
+        older = client.newest.get(request.document)
+        if older is not None:
+            self._cancel(client, older, "superseded")
+        client.newest[request.document] = request.id
+        task = client.tasks[request.id] = asyncio.create_task(self._answer(client, request))
+        task.add_done_callback(lambda task: self._reply(client, request, task))
+
+    def _cancel(self, client: _Client, number: int, why: str) -> None:
+        task = client.tasks.get(number)
+        if task and number not in client.why_cancelled:
+            client.why_cancelled[number] = why
+            task.cancel()
+
+    def _reply(self, client: _Client, request: Complete, task: "asyncio.Task[Answer]") -> None:
+        """Exactly one answer, whatever happened; also where the task was cancelled before it began."""
+        del client.tasks[request.id]
+        if client.newest.get(request.document) == request.id:
+            del client.newest[request.document]
+        why = client.why_cancelled.pop(request.id, "cancelled")
+        if task.cancelled():
+            answer = Answer(request.id, language=request.language, finish="cancelled", reason=why)
+        else:
+            answer = task.result()
+        client.send(answer)
+        self._telemetry.answered(client.number, request, answer)
+
+    async def _answer(self, client: _Client, request: Complete) -> Answer:
+        if self._engine is None:
+            return self._not_ready(request)
+        try:
+            return await self._engine.complete(replace(request, document=client.owner + request.document))
+        except EngineError as error:
+            return Answer(request.id, language=request.language, reason=f"engine_error: {error}")
+        except Exception as error:
+            _log.exception("request %d failed", request.id)
+            return Answer(request.id, language=request.language, reason=f"engine_error: {error!r}")
+
+    def _not_ready(self, request: Complete) -> Answer:
+        if self._status.state == "error" and time.monotonic() - self._loaded_at > RELOAD_SECONDS:
+            self._begin_loading()
+        reason = "loading" if self._status.state == "loading" else f"engine_error: {self._status.message}"
+        return Answer(request.id, language=request.language, reason=reason)

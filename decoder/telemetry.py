@@ -1,0 +1,76 @@
+"""The latency log: one MessagePack record an answer, appended to a file of this machine. Numbers, no code, no paths."""
+
+import hashlib
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from decoder.wire.messages import Answer, Complete, Feedback
+
+RECORD_VERSION = 1
+MAX_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryLog:
+    """Append-only; the decoder is its only writer. At MAX_BYTES the file is set aside as `.1`, replacing the last.
+
+    A record is a map with `v`, `kind`, `time` (seconds since 1970) and `run`. An `answer` adds document (a salted
+    hash), language, model, trigger, finish, reason, timings_ms, tokens, speculation and gamma (asked for, or None); a
+    `feedback` adds the `outcome`. `run` (of the decoder), `client` and `request` together name an answer.
+    """
+
+    path: Path
+    salt: bytes
+    run: str
+
+    @staticmethod
+    def open(directory: Path) -> "TelemetryLog":
+        """The log in a directory, which is created (0700) with a salt that never leaves it."""
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        salt_path = directory / "salt"
+        try:
+            with salt_path.open("xb") as file:
+                salt_path.chmod(0o600)
+                file.write(secrets.token_bytes(16))
+        except FileExistsError:
+            pass
+        return TelemetryLog(directory / "telemetry.msgpack", salt_path.read_bytes(), secrets.token_hex(4))
+
+    def answered(self, client: int, request: Complete, answer: Answer) -> None:
+        """Records an answer."""
+        shown = asdict(answer)
+        kept = {name: shown[name] for name in ("model", "finish", "reason", "timings_ms", "tokens", "speculation")}
+        self._append(
+            "answer",
+            {
+                "client": client,
+                "request": request.id,
+                "document": self._hash(request.document),
+                "language": request.language,
+                "trigger": request.trigger,
+                "draft": request.draft,
+                "gamma": request.gamma,
+                "shown_characters": len(answer.text),
+                **kept,
+            },
+        )
+
+    def feedback(self, client: int, message: Feedback) -> None:
+        """Records what the person did with an answer."""
+        self._append("feedback", {"client": client, "request": message.id, "outcome": message.outcome})
+
+    def _append(self, kind: str, fields: dict[str, Any]) -> None:
+        head = {"v": RECORD_VERSION, "kind": kind, "time": round(time.time(), 3), "run": self.run}
+        record = msgpack.packb(head | fields)
+        if self.path.exists() and self.path.stat().st_size + len(record) > MAX_BYTES:
+            self.path.replace(self.path.with_suffix(".msgpack.1"))
+        with self.path.open("ab") as file:
+            file.write(record)
+
+    def _hash(self, document: str) -> str:
+        return hashlib.blake2b(document.encode("utf-8", "replace"), key=self.salt, digest_size=8).hexdigest()

@@ -1,0 +1,1 @@
+"""Guesses tokens ahead of the target model; a leaf that needs neither torch nor our other rooms."""

@@ -1,0 +1,62 @@
+"""What a drafter and a language model look like to the rest of draftline: protocols of one or two methods."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Array = Any
+"""A numpy array on CPU engines, a torch tensor on CUDA: code that takes one is written against the array API."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Tokens proposed to follow a context.
+
+    probabilities: for each token the row q [vocabulary] float32 it was drawn from, or None where every token was
+        chosen deterministically (q is one-hot).
+    source: name of the drafter, for statistics.
+    """
+
+    tokens: tuple[int, ...] = ()
+    source: str = "none"
+    probabilities: tuple[Array, ...] | None = None
+
+
+class Drafter(Protocol):
+    """Guesses what the target will write."""
+
+    def draft(self, context: Sequence[int], gamma: int) -> Draft:
+        """At most `gamma` tokens that may follow `context`; an empty draft where nothing is known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Identity of a token alphabet: two models may draft for each other only if `digest` agrees.
+
+    size: number of tokens that mean something; a model's padding rows beyond it are never exposed.
+    """
+
+    size: int
+    digest: str
+
+
+class LanguageModel(Protocol):
+    """A causal language model with a rewindable KV cache, for one sequence."""
+
+    name: str
+    vocabulary: Vocabulary
+    context_length: int
+    """Most tokens the cache can hold."""
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        """Appends `tokens` to the cached sequence.
+
+        Returns logits, float32 [n, vocabulary.size]: row i predicts the token after tokens[i]. With `last`, only
+        the last `last` rows are computed and returned. If it raises, the cache is unchanged.
+        """
+        ...
+
+    def rewind(self, length: int) -> None:
+        """Forgets everything after the first `length` tokens, in constant time."""
+        ...

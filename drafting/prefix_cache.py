@@ -1,0 +1,58 @@
+"""A language model together with the tokens in its KV cache, so that what is known is never evaluated twice."""
+
+from collections.abc import Sequence
+
+from drafting.interface import Array, LanguageModel
+
+
+class PrefixCache:
+    """Follows one sequence after another on one model, keeping what they have in common."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self._tokens: list[int] = []
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """The tokens whose keys and values the model holds. Read only."""
+        return self._tokens
+
+    @property
+    def room(self) -> int:
+        """How many tokens still fit."""
+        return self.model.context_length - len(self._tokens)
+
+    def keep(self, tokens: Sequence[int]) -> int:
+        """Rewinds to the longest common prefix with `tokens` and returns its length."""
+        length = common_prefix(self._tokens, tokens)
+        self.rewind(length)
+        return length
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        """As `LanguageModel.extend`."""
+        logits = self.model.extend(tokens, last=last)
+        self._tokens.extend(tokens)
+        return logits
+
+    def rewind(self, length: int) -> None:
+        """As `LanguageModel.rewind`."""
+        if length < len(self._tokens):
+            self.model.rewind(length)
+            del self._tokens[length:]
+
+
+def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+    """Length of the longest common prefix, by bisection over slices compared in C.
+
+    >>> common_prefix([1, 2, 3, 4], [1, 2, 9, 4])
+    2
+    """
+    left, right = tuple(left), tuple(right)  # slices of unlike kinds are never equal
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,55 @@
+"""Drafts with a smaller language model of the same vocabulary."""
+
+from collections.abc import Callable, Sequence
+
+from drafting.interface import Array, Draft, LanguageModel
+from drafting.prefix_cache import PrefixCache
+
+Pick = Callable[[Array, int], tuple[int, Array | None]]
+"""(logits [vocabulary], position) -> the drafter's token, and the probabilities [vocabulary] it was drawn from, or
+None where it was chosen deterministically. Hides temperature, top-k, top-p and the source of randomness."""
+
+
+class VocabularyMismatchError(Exception):
+    """Two models that do not share a vocabulary cannot draft for each other."""
+
+
+class SmallModelDrafter:
+    """Autoregressive drafting (Leviathan et al. 2023, arXiv:2211.17192).
+
+    The draft model's cache follows the context by itself: after a rejection it rewinds to the common prefix, and
+    after a pause it catches up, so its guesses are the same whether or not it was asked all the time.
+    """
+
+    source = "model"
+
+    def __init__(self, cache: PrefixCache, pick: Pick) -> None:
+        self._cache = cache
+        self._pick = pick
+
+    def draft(self, context: Sequence[int], gamma: int) -> Draft:
+        """As `Drafter.draft`; empty where the context does not leave room in the draft model's window."""
+        gamma = min(gamma, self._cache.model.context_length - len(context))
+        if gamma < 1 or not context:
+            return Draft()
+        self._cache.keep(context[:-1])
+        pending = list(context[len(self._cache.tokens) :])
+        tokens: list[int] = []
+        rows: list[Array | None] = []
+        for step in range(gamma):
+            logits = self._cache.extend(pending, last=1)
+            token, row = self._pick(logits[-1], len(context) + step)
+            tokens.append(token)
+            rows.append(row)
+            pending = [token]
+        drawn = tuple(row for row in rows if row is not None)
+        return Draft(tuple(tokens), self.source, drawn if len(drawn) == len(tokens) else None)
+
+
+def require_same_vocabulary(target: LanguageModel, draft: LanguageModel) -> None:
+    """Raises VocabularyMismatchError, naming both models, unless their tokens mean the same."""
+    if target.vocabulary != draft.vocabulary:
+        raise VocabularyMismatchError(
+            f"{draft.name} ({draft.vocabulary.size} tokens) cannot draft for {target.name}"
+            f" ({target.vocabulary.size} tokens): their vocabularies differ; choose a draft model of the same family"
+        )
