@@ -32,12 +32,13 @@ def complete(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same text.")] = 0,
 ) -> None:
     """One completion, written to stdout."""
+    cursor, way, length = _place(place), draft_named(draft), gamma_named(gamma)
     with plain_errors():
         config = DecoderConfig.load()
         request = dataclasses.replace(
-            request_at(_place(place)),
-            draft=draft_named(draft),
-            gamma=gamma_named(gamma),
+            request_at(cursor),
+            draft=way,
+            gamma=length,
             max_tokens=max_tokens,
             sampling=Sampling(temperature=temperature, top_p=top_p, seed=seed),
         )

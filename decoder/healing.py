@@ -46,11 +46,20 @@ class TokenHealing:
             yield Step((token,), 0, 0, "none")
 
     def agreeing(self, typed: bytes) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        """Ids of the tokens that begin with `typed`, or that `typed` begins with (at least one byte of it)."""
+        """Ids of the tokens that begin with `typed`, or that `typed` begins with if other tokens can write the rest."""
         first = bisect_left(self._bytes, typed)
         last = bisect_left(self._bytes, typed + b"\xff" * 8, first)
-        shorter = [self._find(typed[:length]) for length in range(1, len(typed))]
-        return np.concatenate([self._ids[first:last], *shorter])
+        lengths = (length for length in range(1, len(typed)) if self._can_write(typed[length:]))
+        return np.concatenate([self._ids[first:last], *(self._find(typed[:length]) for length in lengths)])
+
+    def _can_write(self, text: bytes) -> bool:
+        """Whether tokens agree with `text` and, where they are shorter, with the rest; not every byte is a token."""
+        position = bisect_left(self._bytes, text)
+        if position < len(self._bytes) and self._bytes[position].startswith(text):
+            return True
+        return any(
+            len(self._find(text[:length])) > 0 and self._can_write(text[length:]) for length in range(1, len(text))
+        )
 
     def _find(self, text: bytes) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         first = bisect_left(self._bytes, text)

@@ -1,0 +1,27 @@
+"""Fixtures that several rooms share."""
+
+from pathlib import Path
+
+import pytest
+
+from decoder.catalog import STARTER
+from decoder.model_store import ModelStore, ModelStoreError
+
+TASKS = Path(__file__).resolve().parent.parent.parent / "shared" / "tasks" / "dev"
+
+
+@pytest.fixture(scope="session")
+def starter_folder() -> Path:
+    """The pulled starter model; `make test` pulls it first."""
+    try:
+        return ModelStore().path(STARTER)
+    except ModelStoreError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def tasks_folder() -> Path:
+    """The evaluation tasks beside the checkout."""
+    if not TASKS.is_dir():
+        pytest.skip(f"needs the evaluation tasks in {TASKS.parent.parent.name}/tasks/dev beside the checkout")
+    return TASKS

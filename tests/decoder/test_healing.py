@@ -1,0 +1,108 @@
+"""Token healing: the prompt's last token may grow, and nothing typed is changed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decoder.healing import TokenHealing
+from decoder.sampler import Sampler
+from decoder.tokenizer import Tokenizer
+from decoder.wire.messages import Sampling
+from drafting.interface import Array, Vocabulary
+from drafting.prefix_cache import PrefixCache
+
+pytestmark = pytest.mark.starter
+
+
+class Favourites:
+    """A language model that likes given tokens at each step, the first of them best."""
+
+    name = "favourites"
+    context_length = 64
+
+    def __init__(self, vocabulary: Vocabulary, steps: Sequence[Sequence[int]]) -> None:
+        self.vocabulary = vocabulary
+        self._steps = list(steps)
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        row = np.zeros((1, self.vocabulary.size), dtype=np.float32)
+        for rank, token in enumerate(self._steps.pop(0) if last == 1 else ()):
+            row[0, token] = 10.0 - rank
+        return row
+
+    def rewind(self, length: int) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def tokenizer(starter_folder: Path) -> Tokenizer:
+    return Tokenizer.load(starter_folder)
+
+
+@pytest.fixture(scope="module")
+def healing(tokenizer: Tokenizer) -> TokenHealing:
+    return TokenHealing(tokenizer)
+
+
+def heal(tokenizer: Tokenizer, healing: TokenHealing, text: str, *steps: Sequence[str]) -> str:
+    """The prompt's text after healing, with a model that likes the given texts' tokens at each step."""
+    kept, typed = healing.cut(tokenizer.encode(text))
+    liked = [[token for each in step if (token := tokenizer.token_id(each)) is not None] for step in steps]
+    context = list(kept)
+    model = Favourites(tokenizer.vocabulary, liked)
+    for step in healing.write(PrefixCache(model), context, typed, Sampler(Sampling())):
+        assert len(step.tokens) == 1
+    return tokenizer.decode(context)
+
+
+def test_an_identifier_grows_into_the_token_that_the_target_prefers(
+    tokenizer: Tokenizer, healing: TokenHealing
+) -> None:
+    assert heal(tokenizer, healing, "self.he", ["height"]) == "self.height"
+
+
+def test_a_preferred_token_that_contradicts_what_was_typed_is_not_chosen(
+    tokenizer: Tokenizer, healing: TokenHealing
+) -> None:
+    assert heal(tokenizer, healing, "self.he", ["width", "height"]) == "self.height"
+
+
+def test_spaces_of_an_indentation_may_become_part_of_the_next_word(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    assert heal(tokenizer, healing, "x =", ["Ġ="], ["Ġ"]) == "x ="
+    assert heal(tokenizer, healing, "x = ", ["Ġreturn"]) == "x = return"
+
+
+def test_several_tokens_may_stand_for_what_was_one(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    last = tokenizer.token_bytes(tokenizer.encode("def total")[-1]).decode()
+    assert last == " total"
+    assert heal(tokenizer, healing, "def total", ["Ġto"], ["tales"]) == "def totales"
+
+
+def test_special_tokens_never_agree_with_typed_text(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    for typed in (b"<", b"<|", b"<|im_end|>", b"\n"):
+        assert not tokenizer.special_ids & set(healing.agreeing(typed).tolist())
+
+
+def test_agreeing_tokens_are_those_a_scan_of_the_vocabulary_finds(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    for typed in (b"he", b"    ", b"\n", "é".encode(), "漢".encode()[:2], b"return"):
+        scanned = {
+            token
+            for token in range(tokenizer.vocabulary.size)
+            if token not in tokenizer.special_ids
+            and (text := tokenizer.token_bytes(token))
+            and (text.startswith(typed) or typed.startswith(text))
+        }
+        assert set(healing.agreeing(typed).tolist()) == scanned
+        assert scanned, typed
+
+
+def test_a_prompt_of_one_token_stays_whole(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    assert healing.cut([5000]) == ((5000,), b"")
+
+
+def test_a_shorter_token_is_not_offered_where_no_token_can_write_the_rest(healing: TokenHealing) -> None:
+    """The starter has no token for some control bytes: choosing `a` of `a\\x04` would leave nothing to choose."""
+    assert healing.agreeing(b"a\x04").tolist() == []
+    assert healing.agreeing(b"ab").tolist() != []
