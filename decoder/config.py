@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": ("auto", "float32", "bfloat16"),
     "log_level": ("debug", "info", "warning", "error"),
 }
+_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|spread")
+_KINDS = {str: "a string", int: "a whole number", float: "a number"}
 _LEAST = {"context_tokens": 64, "prompt_tokens": 16, "threads": 0, "idle_exit_minutes": 0}
 
 
@@ -57,7 +60,7 @@ class DecoderConfig:
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
-            if "DRAFTLINE_CONFIG" in os.environ:
+            if os.environ.get("DRAFTLINE_CONFIG"):
                 raise ConfigError(f"DRAFTLINE_CONFIG names {path}, which does not exist") from error
             return DecoderConfig()
         except (OSError, UnicodeDecodeError) as error:
@@ -88,8 +91,10 @@ def from_values(values: dict[str, Any], source: str) -> DecoderConfig:
 def _check(key: str, value: Any, default: Any, source: str) -> None:
     kind = (int, float) if isinstance(default, float) else type(default)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise ConfigError(f"{source}: {key} = {value!r} must be a {type(default).__name__}, as in {key} = {default!r}")
+        raise ConfigError(f"{source}: {key} = {value!r} must be {_KINDS[type(default)]}, as in {key} = {default!r}")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise ConfigError(f"{source}: {key} = {value!r} must be one of {', '.join(_CHOICES[key])}")
-    if key in _LEAST and value < _LEAST[key]:
+    if key == "device" and not _DEVICE.fullmatch(str(value)):
+        raise ConfigError(f"{source}: {key} = {value!r} must be one of auto, cpu, cuda, cuda:N, spread")
+    if key in _LEAST and not value >= _LEAST[key]:  # not `<`, which is false of NaN
         raise ConfigError(f"{source}: {key} = {value!r} must be at least {_LEAST[key]}")

@@ -152,7 +152,7 @@ def _is_owned(endpoint: Endpoint) -> bool:
 async def _ask_to_stop(endpoint: Endpoint) -> bool:
     """Whether the decoder took the message; one that hangs or speaks another protocol does not."""
     try:
-        connection = await connect(endpoint, client="draftline stop", version=version())
+        connection = await connect(endpoint, client="draftline stop", version=version(), any_protocol=True)
     except (OSError, WireError):
         return False
     connection.send(Stop())

@@ -71,6 +71,11 @@ class Drafters:
         small = SmallModelDrafter(self._draft_cache, sampler.pick)
         return small if request.draft == "model" else FirstOf(lookup, small)
 
+    def forget(self) -> None:
+        """Empties the draft model's cache."""
+        if self._draft_cache is not None:
+            self._draft_cache.rewind(0)
+
     def gamma(self, request: Complete) -> int:
         """Draft tokens a step: what the request says, else a fixed length for its way of drafting."""
         if request.gamma is not None:

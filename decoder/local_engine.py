@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
 from decoder.healing import TokenHealing
-from decoder.prompt import Prompt, PromptBuilder
+from decoder.prompt import Anchor, Prompt, PromptBuilder, to_lf
 from decoder.sampler import Sampler
 from decoder.sampling import NonFiniteLogitsError
 from decoder.speculate import Step, speculate
@@ -55,7 +55,8 @@ class LocalEngine:
             lone=min(self._stop_ids, default=0),
         )
         self._healing = TokenHealing(tokenizer)
-        self._anchors: OrderedDict[str, str] = OrderedDict()
+        self._anchors: OrderedDict[str, Anchor] = OrderedDict()
+        self._closing = threading.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
 
     async def complete(self, request: Complete) -> Answer:
@@ -71,6 +72,8 @@ class LocalEngine:
                 cancelled.set()
                 await asyncio.wait([work])
             raise
+        except _CancelledError as error:  # by `aclose`
+            raise asyncio.CancelledError from error
         except NonFiniteLogitsError as error:
             raise EngineError(f"{self.model}: {error}") from error
         finally:
@@ -79,17 +82,18 @@ class LocalEngine:
 
     async def aclose(self) -> None:
         """As `Engine.aclose`."""
+        self._closing.set()
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
 
     def _answer(self, request: Complete, cancelled: threading.Event, asked: float) -> Answer:
         """The whole path of a request, on the worker thread."""
         started = time.perf_counter()
-        _stop_if(cancelled)
+        self._stop_if(cancelled)
         prompt = self._prompt(request)
         context, typed = self._healing.cut(prompt.tokens)
         num_cached = self._target.keep(context[:-1])
         for _ in prefill(self._target, context[:-1]):
-            _stop_if(cancelled)
+            self._stop_if(cancelled)
         prefilled = time.perf_counter()
         generated = self._generate(request, context, typed, cancelled)
         done = time.perf_counter()
@@ -112,7 +116,7 @@ class LocalEngine:
         )
 
     def _prompt(self, request: Complete) -> Prompt:
-        prompt = self._prompts.build(request, self._anchors.get(request.document, ""))
+        prompt = self._prompts.build(request, self._anchors.get(request.document, Anchor()))
         self._anchors[request.document] = prompt.anchor
         self._anchors.move_to_end(request.document)
         if len(self._anchors) > _MAX_ANCHORS:
@@ -126,12 +130,16 @@ class LocalEngine:
         steps = self._steps(request, list(context), typed)
         try:
             for step in steps:
-                _stop_if(cancelled)
+                self._stop_if(cancelled)
                 tally.add(step)
                 text = self._text(tally.tokens, len(typed))
                 end = stopping.end(text)
                 if end is not None:
                     return _Generated(text[:end], "stop", tally)
+        except NonFiniteLogitsError:
+            steps.close()
+            self._forget()
+            raise
         finally:
             steps.close()
         ended = bool(tally.tokens) and tally.tokens[-1] in self._stop_ids
@@ -155,10 +163,19 @@ class LocalEngine:
                 stop_ids=self._stop_ids,
             )
 
+    def _forget(self) -> None:
+        """What led to logits without meaning may lie in the caches: nothing may be built upon it."""
+        self._target.rewind(0)
+        self._drafters.forget()
+
+    def _stop_if(self, cancelled: threading.Event) -> None:
+        if cancelled.is_set() or self._closing.is_set():
+            raise _CancelledError
+
     def _text(self, tokens: Sequence[int], num_typed: int) -> str:
         """What a person may see of the tokens: nothing typed before, no stop token, no half character."""
         shown = tokens[:-1] if tokens and tokens[-1] in self._stop_ids else tokens
-        return self._tokenizer.decode_complete(shown, skip=num_typed)
+        return to_lf(self._tokenizer.decode_complete(shown, skip=num_typed))
 
 
 def prefill(target: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
@@ -169,11 +186,6 @@ def prefill(target: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
         target.extend(chunk, last=0)
         done += len(chunk)
         yield done
-
-
-def _stop_if(cancelled: threading.Event) -> None:
-    if cancelled.is_set():
-        raise _CancelledError
 
 
 def _milliseconds(seconds: float) -> float:

@@ -15,11 +15,19 @@ _LINE_START = re.compile(r"^", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where a window began: after so many characters of the text, and with these; empty at the text's own beginning."""
+
+    begin: int = 0
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
-    """tokens: what the target reads. anchor: how the window begins; hand it in again with the next keystroke."""
+    """tokens: what the target reads. anchor: where its window begins; hand it in again with the next keystroke."""
 
     tokens: tuple[int, ...]
-    anchor: str
+    anchor: Anchor
 
 
 class PromptBuilder:
@@ -36,15 +44,17 @@ class PromptBuilder:
         self._start = tuple(start)
         self._lone = lone
 
-    def build(self, request: Complete, anchor: str = "") -> Prompt:
+    def build(self, request: Complete, anchor: Anchor = Anchor()) -> Prompt:
         """The prompt for a request. Cost is bounded by the budget, not by the document."""
-        text = to_lf(request.prefix)[-self._budget * 16 :]
-        begin = text.find(anchor) if anchor else -1
+        whole = to_lf(request.prefix)
+        text = whole[-self._budget * 16 :]
+        num_skipped = len(whole) - len(text)
+        begin = _find(text, anchor, num_skipped)
         tokens = self._encode(text[begin:]) if begin >= 0 else ()
         if begin < 0 or len(tokens) > self._budget:
             begin, tokens = self._fresh_window(text)
         prompt = (*self._start, *tokens)
-        return Prompt(prompt or (self._lone,), text[begin : begin + _ANCHOR_CHARACTERS])
+        return Prompt(prompt or (self._lone,), _anchor(text, begin, num_skipped))
 
     def _fresh_window(self, text: str) -> tuple[int, Sequence[int]]:
         begin = max(0, len(text) - self._budget * 4)
@@ -68,6 +78,21 @@ def to_lf(text: str) -> str:
     'a\nb\nc'
     """
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _anchor(text: str, begin: int, num_skipped: int) -> Anchor:
+    """What is being typed at the end of a short window is no part of its anchor."""
+    if begin + num_skipped == 0:
+        return Anchor()
+    return Anchor(begin + num_skipped, text[begin : begin + min(_ANCHOR_CHARACTERS, (len(text) - begin) // 2)])
+
+
+def _find(text: str, anchor: Anchor, num_skipped: int) -> int:
+    """Where the anchor stands now, or -1: in its old place, else, if it is long enough to be known by, anywhere."""
+    begin = anchor.begin - num_skipped
+    if anchor.head and begin >= 0 and text.startswith(anchor.head, begin):
+        return begin
+    return text.find(anchor.head) if len(anchor.head) == _ANCHOR_CHARACTERS else -1
 
 
 def _cut(text: str, wanted: int) -> int:

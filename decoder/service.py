@@ -40,6 +40,9 @@ HELLO_SECONDS = 10.0
 RELOAD_SECONDS = 3.0
 """After loading failed, a request tries again, but not more often than this."""
 
+FAREWELL_SECONDS = 1.0
+"""How long a client has to read its last answers when the decoder leaves."""
+
 MAX_UNREAD_BYTES = 8 * 1024 * 1024
 """A client that leaves more than this unread is disconnected."""
 
@@ -99,7 +102,7 @@ class Service:
         self._loading: asyncio.Task[None] | None = None
         self._loaded_at = 0.0
         self._clients: set[_Client] = set()
-        self._conversations: set[asyncio.Task[None]] = set()
+        self._conversations: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._num_clients = 0
         self._token = ""
         self._stopping = asyncio.Event()
@@ -146,13 +149,21 @@ class Service:
             for number in client.tasks:
                 self._cancel(client, number, "stopping")
         await asyncio.gather(*tasks, return_exceptions=True)
-        for client in list(self._clients):
-            client.writer.close()
-        for conversation in self._conversations:
-            conversation.cancel()
-        await asyncio.gather(*self._conversations, return_exceptions=True)
+        await self._say_goodbye()
         if self._engine:
             await self._engine.aclose()
+
+    async def _say_goodbye(self) -> None:
+        """Ends all conversations; whoever does not read is not waited for."""
+        conversations = dict(self._conversations)
+        for conversation, writer in conversations.items():
+            writer.close()
+            conversation.cancel()
+        if conversations:
+            await asyncio.wait(conversations, timeout=FAREWELL_SECONDS)
+        for writer in conversations.values():
+            writer.transport.abort()
+        await asyncio.gather(*conversations, return_exceptions=True)
 
     # Loading
 
@@ -178,7 +189,8 @@ class Service:
         self._status = status
         _log.info("%s: %s", status.state, status.message)
         for client in self._clients:
-            client.send(status)
+            if client.speaks_protocol:
+                client.send(status)
 
     # Clients
 
@@ -197,7 +209,7 @@ class Service:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         conversation = asyncio.current_task()
         assert conversation is not None
-        self._conversations.add(conversation)
+        self._conversations[conversation] = writer
         client: _Client | None = None
         try:
             client = await self._greet(reader, writer)
@@ -209,7 +221,7 @@ class Service:
         except (ConnectionError, TimeoutError, asyncio.CancelledError):
             pass  # the client left, never spoke, or we are stopping: nobody is there to tell
         finally:
-            self._conversations.discard(conversation)
+            self._conversations.pop(conversation, None)
             if client:
                 self._part(client)
             writer.close()
@@ -223,7 +235,7 @@ class Service:
             raise ConnectionResetError
         if not isinstance(hello, Hello):
             raise WireError("the first message must be Hello")
-        if not secrets.compare_digest(hello.token, self._token):
+        if not secrets.compare_digest(hello.token.encode(), self._token.encode()):
             raise WireError("the token does not match; is this decoder yours?")
         self._num_clients += 1
         client = _Client(self._num_clients, writer, speaks_protocol=hello.protocol == PROTOCOL)

@@ -1,12 +1,22 @@
 """Where a completion ends: decided on the text so far, while decoding."""
 
+import re
 from dataclasses import dataclass
 
 from decoder.prompt import to_lf
 from decoder.wire.messages import Complete
 
 _OPENERS = ("{", "(", "[", ":", "=>", "->", " then", " do", " else", "begin")
-_CLOSERS = ("}", ")", "]", "end", "fi", "done", "esac")
+_CLOSER = re.compile(r"[})\]]|(?:end(?:\s+\w+)?|fi|done|esac)\s*(?:[;,)|&<>].*)?$", re.IGNORECASE)
+"""A line that closes a block: by a bracket or by a word, which is not the beginning of a name or an assignment."""
+
+_PIECE = re.compile(
+    r"""
+    "(?:\\.|[^"\\])*" | `[^`]*`      # a string is one piece, whatever brackets are in it
+    | '(?:[a-z]|static)\b(?!')         # a lifetime is no string
+    | '(?:\\.|[^'\\])*' | .""",
+    re.VERBOSE,
+)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _QUOTES = "\"'`"
 
@@ -45,7 +55,8 @@ class Stopping:
         if not self.block:
             return self._end_of_first_line(lines)
         for line in lines[1:-1]:
-            verdict = self._judge(line)
+            begun = bool(line.strip() or text[:position].strip())
+            verdict = self._judge(line) if begun else None
             if verdict is not None:
                 return position + (len(line) + 1 if verdict == "after" else 0)
             position += len(line) + 1
@@ -56,7 +67,7 @@ class Stopping:
         if self.rest:
             text = self._without_rest(text.split("\n")[0])
         if self.below:
-            text = _before_line(text, self.below)
+            text = self._before(text, self.below)
         return text.rstrip() if text.strip() else ""
 
     def _end_of_first_line(self, lines: list[str]) -> int | None:
@@ -77,7 +88,7 @@ class Stopping:
         if self.opens_block:
             if indentation > margin:
                 return None
-            return "after" if indentation == margin and line.lstrip().startswith(_CLOSERS) else "before"
+            return "after" if indentation == margin and _CLOSER.match(line.strip()) else "before"
         return "before" if indentation < margin else None
 
     @property
@@ -92,7 +103,21 @@ class Stopping:
             return line[: _unopened(line, rest[0])]
         if rest[0] in _QUOTES and line.count(rest[0]) % 2:
             return line[: line.rindex(rest[0])]
-        return line.removesuffix(rest)
+        begin = len(line) - len(rest)
+        inside_name = begin > 0 and _is_word(rest[0]) and _is_word(line[begin - 1])
+        return line if inside_name else line.removesuffix(rest)
+
+    def _before(self, text: str, line: str) -> str:
+        """The text up to its first whole line that equals `line`, indentation included."""
+        first, *following = text.split("\n")
+        if not self.above.strip() and (self.above + first).rstrip() == line:
+            return ""
+        kept = [first]
+        for candidate in following:
+            if candidate.rstrip() == line:
+                break
+            kept.append(candidate)
+        return "\n".join(kept)
 
 
 def _unopened(line: str, closer: str) -> int:
@@ -102,25 +127,18 @@ def _unopened(line: str, closer: str) -> int:
     (9, 4)
     """
     depth = 0
-    for position, character in enumerate(line):
-        if character == _PAIRS[closer]:
+    for piece in _PIECE.finditer(line):
+        if piece[0] == _PAIRS[closer]:
             depth += 1
-        elif character == closer:
+        elif piece[0] == closer:
             depth -= 1
             if depth < 0:
-                return position
+                return piece.start()
     return len(line)
 
 
-def _before_line(text: str, line: str) -> str:
-    """The text up to its first whole line that equals `line`, indentation included; the first line is not judged."""
-    head, *following = text.split("\n")
-    kept = [head]
-    for candidate in following:
-        if candidate.rstrip() == line:
-            break
-        kept.append(candidate)
-    return "\n".join(kept)
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _width(line: str) -> int:

@@ -1,10 +1,11 @@
 """The latency log: one MessagePack record an answer, appended to a file of this machine. Numbers, no code, no paths."""
 
 import hashlib
+import logging
 import secrets
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import msgpack
@@ -13,6 +14,9 @@ from decoder.wire.messages import Answer, Complete, Feedback
 
 RECORD_VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024
+_SALT_BYTES = 16
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +37,15 @@ class TelemetryLog:
         """The log in a directory, which is created (0700) with a salt that never leaves it."""
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         salt_path = directory / "salt"
-        try:
-            with salt_path.open("xb") as file:
-                salt_path.chmod(0o600)
-                file.write(secrets.token_bytes(16))
-        except FileExistsError:
-            pass
+        if not salt_path.exists() or salt_path.stat().st_size != _SALT_BYTES:
+            salt_path.touch(mode=0o600)
+            salt_path.write_bytes(secrets.token_bytes(_SALT_BYTES))
         return TelemetryLog(directory / "telemetry.msgpack", salt_path.read_bytes(), secrets.token_hex(4))
 
     def answered(self, client: int, request: Complete, answer: Answer) -> None:
         """Records an answer."""
         shown = asdict(answer)
-        kept = {name: shown[name] for name in ("model", "finish", "reason", "timings_ms", "tokens", "speculation")}
+        kept = {name: shown[name] for name in ("finish", "timings_ms", "tokens", "speculation")}
         self._append(
             "answer",
             {
@@ -52,6 +53,8 @@ class TelemetryLog:
                 "request": request.id,
                 "document": self._hash(request.document),
                 "language": request.language,
+                "model": _without_path(answer.model),
+                "reason": answer.reason.partition(": ")[0],  # what an error says may name files or quote code
                 "trigger": request.trigger,
                 "draft": request.draft,
                 "gamma": request.gamma,
@@ -67,10 +70,19 @@ class TelemetryLog:
     def _append(self, kind: str, fields: dict[str, Any]) -> None:
         head = {"v": RECORD_VERSION, "kind": kind, "time": round(time.time(), 3), "run": self.run}
         record = msgpack.packb(head | fields)
-        if self.path.exists() and self.path.stat().st_size + len(record) > MAX_BYTES:
-            self.path.replace(self.path.with_suffix(".msgpack.1"))
-        with self.path.open("ab") as file:
-            file.write(record)
+        try:
+            if self.path.exists() and self.path.stat().st_size + len(record) > MAX_BYTES:
+                self.path.replace(self.path.with_suffix(".msgpack.1"))
+            with self.path.open("ab") as file:
+                file.write(record)
+        except OSError as error:  # a full disk costs statistics, never an answer
+            _log.warning("the telemetry log cannot be written: %s", error)
 
     def _hash(self, document: str) -> str:
         return hashlib.blake2b(document.encode("utf-8", "replace"), key=self.salt, digest_size=8).hexdigest()
+
+
+def _without_path(model: str) -> str:
+    """A catalog name or hub id as it is; of a folder the last part."""
+    is_folder = model.startswith(("/", "~", ".")) or "\\" in model
+    return PureWindowsPath(model).name if is_folder else model

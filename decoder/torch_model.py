@@ -1,12 +1,13 @@
 """A causal language model of transformers behind `extend` and `rewind`: the reference engine, and the one on CUDA."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from decoder.config import Dtype
@@ -46,11 +47,12 @@ class TorchModel:
         placement = {"device_map": "auto"} if device == "spread" else {}
         try:
             with _quiet():
-                model = transformers.AutoModelForCausalLM.from_pretrained(
-                    folder, dtype=getattr(torch, dtype), local_files_only=True, **placement
+                model, report = transformers.AutoModelForCausalLM.from_pretrained(
+                    folder, dtype=getattr(torch, dtype), local_files_only=True, output_loading_info=True, **placement
                 )
+                _require_all_weights(report["missing_keys"])
                 model = model if placement else model.to(device)
-        except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        except (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError) as error:
             raise ModelLoadError(f"cannot load {name} from {folder} on {device}: {_first_line(error)}") from error
         return TorchModel(model.eval(), name=name, vocabulary=vocabulary, context_length=context_length)
 
@@ -119,6 +121,12 @@ class _PreallocatedLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers
 
     def get_max_length(self) -> int:
         return self.capacity
+
+
+def _require_all_weights(missing: Collection[str]) -> None:
+    """transformers fills weights that a folder does not hold with random numbers."""
+    if missing:
+        raise ValueError(f"{len(missing)} of its weights are missing ({min(missing)}); pull the model again")
 
 
 @contextmanager

@@ -98,14 +98,23 @@ def private_directory(path: Path) -> Path:
 
 
 def _runtime_directory() -> Path:
-    from platformdirs import user_runtime_path  # not needed to import the messages
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # platformdirs warns where it falls back to a shared temporary directory
-        path = user_runtime_path("draftline", appauthor=False)
-    if not path.parent.is_dir():  # no session of a desktop or of systemd
+    path = _session_directory()
+    if path is None:
         path = Path(tempfile.gettempdir()) / f"draftline-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     if len(os.fsencode(path / "decoder.sock")) <= _LONGEST_SOCKET_PATH:
         return path
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"draftline-{name}"
+
+
+def _session_directory() -> Path | None:
+    """Our directory in the session of a desktop or of systemd; None where there is no session."""
+    from platformdirs import user_runtime_path  # not needed to import the messages
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # platformdirs warns where it falls back to a shared temporary directory
+        try:
+            path = user_runtime_path("draftline", appauthor=False)
+        except PermissionError:  # somebody else has made that temporary directory
+            return None
+    return path if path.parent.is_dir() else None

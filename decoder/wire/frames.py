@@ -59,6 +59,8 @@ def _frame(message: object, kind: object) -> bytes:
         body: bytes = _converter().dumps(message, unstructure_as=kind)
     except UnicodeEncodeError as error:
         raise WireError(f"a {type(message).__name__} holds half a surrogate pair, which UTF-8 cannot say") from error
+    except OverflowError as error:
+        raise WireError(f"a {type(message).__name__} holds a number of more than 64 bits") from error
     if len(body) > MAX_FRAME_BYTES:
         raise WireError(f"a message of {len(body)} bytes is over the limit of {MAX_FRAME_BYTES}")
     return _LENGTH.pack(len(body)) + body
@@ -83,4 +85,11 @@ async def _read(reader: asyncio.StreamReader, kind: type[_Message]) -> _Message 
     try:
         return _converter().loads(body, kind)
     except Exception as error:  # msgpack and cattrs raise many kinds; all mean the same here
-        raise WireError(f"a frame of {length} bytes holds no known message: {error!r}") from error
+        raise WireError(f"a frame of {length} bytes holds no known message: {_fault(error)}") from error
+
+
+def _fault(error: Exception) -> str:
+    """What was wrong with a message and where, without its content, which must not get into a log."""
+    from cattrs import transform_error
+
+    return f"{type(error).__name__}, {'; '.join(transform_error(error))}"

@@ -44,7 +44,11 @@ async def connect_or_start(
         if connection is not None:
             return connection
         endpoint.clear()
-        return await _wait_for(_spawn(command), endpoint, client=client, version=version)
+        try:
+            process = _spawn(command)
+        except OSError as error:
+            raise WireError(f"the decoder could not be started: {error}; see {log_path().parent}") from error
+        return await _wait_for(process, endpoint, client=client, version=version)
 
 
 async def stop(connection: Connection, endpoint: Endpoint) -> None:

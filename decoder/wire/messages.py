@@ -116,7 +116,10 @@ class SourceCounts:
 
 @dataclass(frozen=True, slots=True)
 class Speculation:
-    """What speculation did for one answer; output tokens = steps + accepted."""
+    """What speculation did for one answer.
+
+    Output tokens = steps + accepted, one less where an accepted draft token ended the text.
+    """
 
     steps: int = 0
     drafted: int = 0

@@ -1,7 +1,7 @@
 import random
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, product
 
 import numpy as np
@@ -139,7 +139,7 @@ class _Drawn:
         self._mass = [list(accumulate(map(float, row))) for row in rows]
         self._uniform = uniform
 
-    def draft(self, context: list[int], gamma: int) -> Draft:
+    def draft(self, context: Sequence[int], gamma: int) -> Draft:
         tokens = [context[-1]]
         for _ in range(gamma):
             mass = self._mass[tokens[-1]]
@@ -148,7 +148,7 @@ class _Drawn:
 
 
 class _Argmax:
-    def draft(self, context: list[int], gamma: int) -> Draft:
+    def draft(self, context: Sequence[int], gamma: int) -> Draft:
         tokens = [context[-1]]
         for _ in range(gamma):
             tokens.append(int(DRAFT_LOGITS[tokens[-1]].argmax()))
@@ -159,7 +159,7 @@ def _drafter(kind: str, sampling: Sampling, uniform: Callable[[], float]) -> Dra
     if kind == "lookup":
         corpus = Corpus(lambda text: list(map(int, text)))
         corpus.open("x", ["".join(map(str, np.random.default_rng(3).integers(0, VOCABULARY, 400)))])
-        return LookupDrafter(ContextIndex(), corpus)  # type: ignore[return-value]
+        return LookupDrafter(ContextIndex(), corpus)
     return _Argmax() if kind == "argmax" else _Drawn(probabilities(DRAFT_LOGITS, sampling), uniform)
 
 
@@ -193,7 +193,7 @@ def significance(counts: Array, expected: Array) -> float:
 
 def test_sampled_output_follows_the_target_for_every_drafter_sampler_and_gamma() -> None:
     total, expected_total = np.zeros((2, VOCABULARY, VOCABULARY))
-    for seed, (kind, name, gamma) in enumerate(product(DRAFTERS, SAMPLERS, GAMMAS)):
+    for seed, (kind, name, gamma) in enumerate(product(DRAFTERS, SAMPLERS, GAMMAS), start=100):
         uniform = random.Random(seed).random
         target = probabilities(TARGET_LOGITS, SAMPLERS[name])
         drafter = _drafter(kind, SAMPLERS[name], uniform)

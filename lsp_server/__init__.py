@@ -1,0 +1,1 @@
+"""Speaks LSP; never loads a model."""

@@ -1,0 +1,34 @@
+"""Only the newest question about a document deserves an answer."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+class Latest:
+    """Runs at most one coroutine a key: a newer one cancels the older, whose caller gets None at once."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, asyncio.Task[Any]] = {}
+
+    async def run(self, key: str, work: Coroutine[Any, Any, _T]) -> _T | None:
+        """The result of `work`, or None where it was superseded. Cancelling this cancels `work`."""
+        self.supersede(key)
+        task = asyncio.get_running_loop().create_task(work)
+        self._running[key] = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._running.get(key) is task:
+                raise
+            return None
+        finally:
+            if self._running.get(key) is task:
+                del self._running[key]
+
+    def supersede(self, key: str) -> None:
+        """Ends what runs for `key`."""
+        if (task := self._running.pop(key, None)) is not None:
+            task.cancel()

@@ -1,0 +1,138 @@
+"""What the person set in the editor, with a default for everything: no setting can break the server."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, get_args
+
+from decoder.wire.messages import Draft, Multiline
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of one editor window.
+
+    languages: language ids that get completions, None for all. max_tokens: of one completion.
+    gamma: draft tokens a step, None for the decoder's choice. temperature: 0 is greedy.
+    problems: one sentence for everything that was not understood, to be shown once.
+    """
+
+    enabled: bool = True
+    languages: tuple[str, ...] | None = None
+    max_tokens: int = 64
+    multiline: Multiline = "auto"
+    temperature: float = 0.0
+    draft: Draft = "auto"
+    gamma: int | None = None
+    problems: tuple[str, ...] = ()
+
+    def want(self, language_id: str) -> bool:
+        """Whether a document of this language gets completions."""
+        return self.enabled and (self.languages is None or language_id in self.languages)
+
+    def updated(self, options: object) -> "Settings":
+        """These settings with `options` (what the client sent, any JSON) laid over them; never raises."""
+        if options is None:
+            return replace(self, problems=())
+        if not isinstance(options, dict):
+            return replace(self, problems=(f"draftline: the settings are {_shown(options)}, but must be an object.",))
+        values: dict[str, Any] = {}
+        problems = []
+        for key, value in options.items():
+            setting = _SETTINGS.get(key)
+            if setting is None:
+                problems.append(f"draftline: there is no setting {_shown(key)}; there are {', '.join(_SETTINGS)}.")
+                continue
+            try:
+                values[setting.field] = setting.read(value)
+            except (ValueError, TypeError):
+                used = _spoken(getattr(self, setting.field), setting)
+                problems.append(
+                    f'draftline: the setting "{key}" is {_shown(value)}, but takes {setting.takes}; {used} is used.'
+                )
+        return replace(self, **values, problems=tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """`read` raises ValueError or TypeError for what it does not take."""
+
+    field: str
+    takes: str
+    read: Callable[[Any], Any]
+    none: str = "null"
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError
+    return tuple(value)
+
+
+def _number(low: float, high: float) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise TypeError
+        if not low <= value <= high:
+            raise ValueError
+        return float(value)
+
+    return read
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    number = _number(low, high)
+
+    def read(value: Any) -> int:
+        if number(value) != int(value):
+            raise ValueError
+        return int(value)
+
+    return read
+
+
+def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in names:
+            raise ValueError
+        return str(value)
+
+    return read
+
+
+def _gamma(value: Any) -> int | None:
+    return None if value == "auto" else _whole(0, 64)(value)
+
+
+def _choice(field: str, names: tuple[str, ...]) -> _Setting:
+    quoted = [f'"{name}"' for name in names]
+    return _Setting(field, f"{', '.join(quoted[:-1])} or {quoted[-1]}", _one_of(names))
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _spoken(value: object, setting: _Setting) -> str:
+    return setting.none if value is None else _shown(value)
+
+
+_SETTINGS = {
+    "enabled": _Setting("enabled", "true or false", _boolean),
+    "languages": _Setting("languages", "a list of language ids, or null for all", _strings),
+    "maxTokens": _Setting("max_tokens", "a whole number from 1 to 512", _whole(1, 512)),
+    "multiline": _choice("multiline", get_args(Multiline)),
+    "temperature": _Setting("temperature", "a number from 0 to 2", _number(0.0, 2.0)),
+    "draft": _choice("draft", get_args(Draft)),
+    "gamma": _Setting("gamma", 'a whole number from 0 to 64, or "auto"', _gamma, none='"auto"'),
+}

@@ -1,0 +1,18 @@
+"""Fixtures of the decoder's tests."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from decoder.wire.endpoint import Endpoint
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """The endpoint of a user with directories of its own; short ones, as a socket needs them."""
+    with tempfile.TemporaryDirectory(prefix="dl-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        monkeypatch.setenv("XDG_STATE_HOME", str(Path(folder) / "state"))
+        yield Endpoint.default()

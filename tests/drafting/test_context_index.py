@@ -1,0 +1,43 @@
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drafting.context_index import ContextIndex
+
+TOKENS = st.lists(st.integers(0, 2), max_size=30)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), TOKENS), max_size=8), st.integers(0, 40))
+def test_following_equals_an_index_built_anew(changes: list[tuple[int, list[int]]], limit: int) -> None:
+    followed = ContextIndex()
+    tokens: list[int] = []
+    for kept, added in changes:
+        tokens = tokens[:kept] + added
+        followed.follow(tuple(tokens) if kept % 2 else tokens)
+        rebuilt = ContextIndex()
+        rebuilt.follow(tokens)
+        assert followed.tokens == tokens
+        found = list(followed.candidates(limit))
+        assert found == list(rebuilt.candidates(limit))
+        naive = [end for end in range(len(tokens) - 1, 1, -1) if tokens[end - 2 : end] == tokens[-2:]]
+        assert found == naive[:limit]
+
+
+def test_an_index_does_not_change_with_the_list_it_was_given() -> None:
+    index = ContextIndex()
+    tokens = [1, 2, 1, 2]
+    index.follow(tokens)
+    tokens.clear()
+    assert list(index.candidates(9)) == [2]
+
+
+def test_following_a_growing_text_costs_what_was_added() -> None:
+    index = ContextIndex()
+    text = [token % 50 for token in range(20_000)]
+    index.follow(text)
+    started = time.perf_counter()
+    for token in range(50):
+        text.append(token)
+        index.follow(text)
+    assert time.perf_counter() - started < 0.25, "an index over 20,000 tokens follows one token well under 5 ms"

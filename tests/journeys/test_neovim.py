@@ -1,0 +1,267 @@
+"""Neovim as a person has it: the recipe of editors/README.md, a real file, real keys, and what then stands there."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.journeys.neovim.desk import DRAFTLINE, Desk
+
+pytestmark = pytest.mark.editor
+
+HERE = Path(__file__).parent / "neovim"
+MODEL = "smollm2-135m"
+INSTALL_SECONDS = 900
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skips the test, but fails it where nobody would notice the skip."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def neovim() -> str:
+    """A Neovim that knows inline completion."""
+    done = subprocess.run(
+        [HERE / "install.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=INSTALL_SECONDS
+    )
+    if done.returncode != 0:
+        unavailable(f"no Neovim >= 0.12: {done.stderr.strip()}")
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.fixture
+def desk(neovim: str) -> Iterator[Desk]:
+    """Everything that was started from it has ended when the test ends."""
+    desk = Desk(neovim, Path(tempfile.mkdtemp(prefix="dl-nvim-")))  # short: a socket's path may have about 100 bytes
+    desk.prepare()
+    try:
+        yield desk
+        assert desk.left_behind() == {}
+    finally:
+        for process in desk.processes():
+            os.kill(process, signal.SIGKILL)
+        shutil.rmtree(desk.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def real_desk(desk: Desk) -> Iterator[Desk]:
+    """A desk with the real server, the real decoder and the starter model; the decoder is stopped at the end."""
+    found = subprocess.run([DRAFTLINE, "models", "path", MODEL], capture_output=True, timeout=60)
+    if found.returncode != 0:
+        unavailable(f"the starter model is missing: run `draftline models pull {MODEL}`")
+    yield desk
+    desk.stop_decoder()
+
+
+ARITHMETIC = '''"""Arithmetic."""
+
+
+def add(left, right):
+    """The sum of two numbers."""
+    return left + right
+
+
+def subtract(left, right):
+    """The difference of two numbers."""
+'''
+
+
+@pytest.mark.starter
+def test_ghost_text_is_shown_and_accepted_and_the_decoder_learns_of_it(real_desk: Desk) -> None:
+    file = real_desk.write("arithmetic.py", ARITHMETIC)
+
+    report = real_desk.play(
+        file,
+        {"keys": "Goreturn "},
+        {"await": "ghost"},
+        {"snapshot": "shown"},
+        {"keys": "<Tab>"},
+        {"await": "command"},
+        {"snapshot": "accepted"},
+        {"await": "quiet"},
+        {"keys": "<Esc>:w<CR>"},
+    )
+
+    shown, accepted = report.snapshots["shown"], report.snapshots["accepted"]
+    assert shown.ghost is not None
+    assert shown.ghost.text.strip()
+    assert accepted.text == shown.text_with_ghost
+    assert file.read_text(encoding="utf-8") == accepted.text + "\n"
+    real_desk.stop_decoder()
+    assert real_desk.left_behind() == {}
+    (feedback,) = real_desk.telemetry("feedback")
+    assert feedback["outcome"] == "accepted"
+    answers = {(record["run"], record["client"], record["request"]): record for record in real_desk.telemetry("answer")}
+    taken = answers[feedback["run"], feedback["client"], feedback["request"]]
+    assert taken["shown_characters"] == len(shown.ghost.text)
+    assert taken["language"] == "python"
+
+
+@pytest.mark.starter
+def test_typing_on_while_requests_are_pending_leaves_only_ghost_text_that_fits(real_desk: Desk) -> None:
+    # prompts of many tokens: evaluating one takes longer than Neovim waits between keys
+    real_desk.write("CONFIG_HOME/draftline/config.toml", "context_tokens = 2500\nprompt_tokens = 2000\n")
+    long = "".join(f"def function_{n}(left, right):\n    return left + {n} * right\n\n\n" for n in range(120))
+    file, second = real_desk.write("first.py", ARITHMETIC), real_desk.write("second.py", long)
+
+    report = real_desk.play(
+        file,
+        {"keys": "Goreturn "},
+        {"await": "ghost"},  # the decoder runs from here on
+        {"keys": f"<Esc>:w<CR>:e {second}<CR>Go"},
+        {"await": "request"},
+        {"keys": "def f(n):<CR>return ", "pace_ms": 280},
+        {"await": "ghost"},
+        {"snapshot": "shown"},
+        {"keys": "<Tab>"},
+        {"await": "command"},
+        {"snapshot": "accepted"},
+        {"await": "quiet"},
+    )
+
+    assert all(request.answered_ms is not None for request in report.requests), "a request was never answered"
+    overtaken = report.overtaken
+    assert overtaken, "no request was pending while the next was sent"
+    assert all(request.answer in ("null", "empty") for request in overtaken)
+    shown, accepted = report.snapshots["shown"], report.snapshots["accepted"]
+    latest = [request for request in report.completions if request.sent_ms <= shown.at_ms][-1]
+    assert (latest.line, latest.character) == (shown.lines[shown.row], shown.column)
+    assert latest.answer == "items"
+    assert accepted.text == shown.text_with_ghost
+
+
+@pytest.mark.starter
+def test_ghost_text_that_no_longer_fits_goes_away_even_when_nothing_takes_its_place(real_desk: Desk) -> None:
+    """Neovim keeps the old ghost text at an answer of `null`; only an empty list takes it away."""
+    report = real_desk.play(
+        real_desk.write("arithmetic.py", ARITHMETIC),
+        {"keys": "Goreturn "},
+        {"await": "ghost"},
+        {"run": "draftline stop"},  # so that the next answer is an empty one
+        {"keys": "¤"},
+        {"await": "quiet"},
+        {"snapshot": "nothing to offer"},
+    )
+
+    assert report.snapshots["nothing to offer"].lines[-1].endswith("return ¤")
+    assert report.snapshots["nothing to offer"].ghost is None
+
+
+@pytest.mark.starter
+def test_accepting_behind_emoji_and_chinese_inserts_at_the_cursor(real_desk: Desk) -> None:
+    file = real_desk.write("wide.py", 'words = ["日本語", "你好"]\nfaces = {"🙂": "smile", "👩‍🚀": "astronaut"}\n')
+
+    report = real_desk.play(
+        file,
+        {"keys": 'Goprint("🎉 你好 👩‍🚀", words[0], '},
+        {"await": "ghost"},
+        {"snapshot": "shown"},
+        {"keys": "<Tab>"},
+        {"await": "command"},
+        {"snapshot": "accepted"},
+    )
+
+    assert report.encoding == "utf-8"
+    shown, accepted = report.snapshots["shown"], report.snapshots["accepted"]
+    assert shown.column > len(shown.lines[shown.row])
+    assert accepted.text == shown.text_with_ghost
+
+
+@pytest.mark.starter
+def test_a_file_with_crlf_gets_no_stray_carriage_returns(real_desk: Desk) -> None:
+    always = "vim.lsp.config('draftline', { init_options = { multiline = 'always' } })\n"
+    init = real_desk.folder / "CONFIG_HOME" / "nvim" / "init.lua"
+    init.write_text(init.read_text(encoding="utf-8") + always, encoding="utf-8")
+    file = real_desk.write("windows.py", "def add(left, right):\r\n    return left + right\r\n")
+
+    report = real_desk.play(
+        file,
+        {"keys": "Go<CR>def multiply(left, right):"},
+        {"await": "ghost"},
+        {"snapshot": "shown"},
+        {"keys": "<Tab>"},
+        {"await": "command"},
+        {"snapshot": "accepted"},
+        {"await": "quiet"},
+        {"keys": "<Esc>:w<CR>"},
+    )
+
+    shown, accepted = report.snapshots["shown"], report.snapshots["accepted"]
+    assert shown.ghost is not None
+    assert "\n" in shown.ghost.text, "this test needs ghost text of several lines"
+    assert "\r" not in accepted.text
+    assert accepted.text == shown.text_with_ghost
+    assert file.read_bytes() == accepted.text.replace("\n", "\r\n").encode() + b"\r\n"
+
+
+SCRIPTED = f"#!/bin/sh\nexec '{sys.executable}' '{HERE / 'scripted_server.py'}'\n"
+
+
+@pytest.fixture
+def scripted_desk(desk: Desk) -> Desk:
+    """A desk whose `draftline` is the scripted server."""
+    desk.write("bin/draftline", SCRIPTED).chmod(0o755)
+    return desk
+
+
+def test_tab_takes_ghost_text_and_is_the_usual_tab_without_any(scripted_desk: Desk) -> None:
+    report = scripted_desk.play(
+        scripted_desk.write("add.py", "def add(left, right):\n    pass\n"),
+        {"keys": "Goreturn "},
+        {"await": "ghost"},
+        {"snapshot": "shown"},
+        {"keys": "<Tab>"},
+        {"await": "command"},
+        {"snapshot": "accepted"},
+        {"keys": "<CR>x<Tab>y"},
+        {"await": "quiet"},
+        {"snapshot": "no ghost"},
+    )
+
+    assert report.snapshots["accepted"].text == report.snapshots["shown"].text_with_ghost
+    assert report.snapshots["accepted"].lines[-1].endswith("return left + right")
+    assert re.fullmatch(r"\s*x\s+y", report.snapshots["no ghost"].lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [pytest.param("le", "return left + right", id="along"), pytest.param("lx", "return lx", id="something else")],
+)
+def test_tab_right_after_typing_inserts_nothing_twice(scripted_desk: Desk, typed: str, line: str) -> None:
+    """Neovim 0.12.4 by itself makes `return left + rightle` of it."""
+    report = scripted_desk.play(
+        scripted_desk.write("add.py", "def add(left, right):\n    pass\n"),
+        {"keys": "Goreturn "},
+        {"await": "ghost"},
+        {"keys": f"{typed}<Tab>"},
+        {"await": "quiet"},
+        {"snapshot": "after"},
+    )
+
+    assert report.snapshots["after"].lines[-1].strip() == line
+
+
+def test_ghost_text_can_be_turned_off_and_on(scripted_desk: Desk) -> None:
+    report = scripted_desk.play(
+        scripted_desk.write("add.py", "def add(left, right):\n    pass\n"),
+        {"keys": "\\gtGoreturn "},
+        {"pause_ms": 500},
+        {"snapshot": "off"},
+        {"keys": "<Esc>\\gta"},
+        {"await": "ghost"},
+        {"snapshot": "on"},
+    )
+
+    assert report.snapshots["off"].ghost is None
+    assert report.snapshots["on"].ghost is not None

@@ -1,0 +1,99 @@
+"""An editor that speaks to a server in this process."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from decoder.wire.connection import Connection, connect
+from decoder.wire.endpoint import Endpoint
+from decoder.wire.frames import WireError
+from lsp_server.server import create_server
+
+A = "file:///a.py"
+
+
+class Editor:
+    """Speaks to a server by calling it, and keeps what it says."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        async def connector() -> Connection:
+            if not endpoint.socket_path.exists():
+                raise WireError("no decoder; run `draftline doctor`")
+            return await connect(endpoint, client="test", version="0.1.0")
+
+        self.server = create_server(connector)
+        self.server.protocol.set_writer(self)
+        self.server.protocol.on_exit = lambda code: self.exit_codes.append(code)
+        self.exit_codes: list[int] = []
+        self.said: list[dict[str, Any]] = []
+        self._news = asyncio.Event()
+
+    async def _until(self, is_true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not is_true():
+                self._news.clear()
+                await self._news.wait()
+
+    def write(self, data: bytes) -> None:
+        self.said.append(json.loads(data.partition(b"\r\n\r\n")[2]))
+        self._news.set()
+
+    def close(self) -> None:
+        """Part of pygls' writer interface."""
+
+    def say(self, **message: Any) -> None:
+        self.server.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def answers(self, id: Any) -> list[dict[str, Any]]:
+        return [message for message in self.said if "method" not in message and message["id"] == id]
+
+    async def answer(self, id: Any) -> dict[str, Any]:
+        """The only answer to a request; a second one would come within the time that is waited."""
+        await self._until(lambda: bool(self.answers(id)))
+        await asyncio.sleep(0.01)
+        (answer,) = self.answers(id)
+        return answer
+
+    async def code(self, id: Any) -> int:
+        code: int = (await self.answer(id))["error"]["code"]
+        return code
+
+    def notifications(self, method: str) -> list[Any]:
+        return [message["params"] for message in self.said if message.get("method") == method]
+
+    async def begin(self, encoding: str = "utf-16", options: Any = None) -> dict[str, Any]:
+        capabilities = {"general": {"positionEncodings": [encoding]}}
+        params = {"processId": None, "rootUri": None, "capabilities": capabilities, "initializationOptions": options}
+        self.say(id="init", method="initialize", params=params)
+        self.say(method="initialized", params={})
+        result: dict[str, Any] = (await self.answer("init"))["result"]["capabilities"]
+        return result
+
+    async def until_ready(self) -> None:
+        await self._until(lambda: any(told["state"] == "ready" for told in self.notifications("draftline/status")))
+
+    def open(self, text: str, language: str = "python") -> None:
+        document = {"uri": A, "languageId": language, "version": 1, "text": text}
+        self.say(method="textDocument/didOpen", params={"textDocument": document})
+
+    def type(self, version: int, line: int, character: int, text: str) -> None:
+        position = {"line": line, "character": character}
+        change = {"range": {"start": position, "end": position}, "text": text}
+        self.say(
+            method="textDocument/didChange",
+            params={"textDocument": {"uri": A, "version": version}, "contentChanges": [change]},
+        )
+
+    def ask(self, id: Any, line: int, character: int, trigger: int = 2, uri: str = A) -> None:
+        position = {"line": line, "character": character}
+        self.say(
+            id=id,
+            method="textDocument/inlineCompletion",
+            params={"textDocument": {"uri": uri}, "position": position, "context": {"triggerKind": trigger}},
+        )
+
+    async def item(self, id: Any) -> dict[str, Any]:
+        (item,) = (await self.answer(id))["result"]["items"]
+        assert isinstance(item, dict)
+        return item

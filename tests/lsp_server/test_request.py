@@ -1,0 +1,106 @@
+"""What travels with a completion request, and where it is cut."""
+
+import doctest
+import itertools
+from typing import Any
+
+import pytest
+
+import lsp_server.request
+from decoder.wire.messages import Complete
+from lsp_server.documents import Document
+from lsp_server.request import MAX_PREFIX, MAX_SUFFIX, completion_request
+from lsp_server.settings import Settings
+
+
+class CountedLines(list[str]):
+    """Counts the characters that somebody looks at."""
+
+    num_read = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        item = super().__getitem__(key)
+        self.num_read += 1 if isinstance(key, int) else len(item)
+        return item
+
+
+def document(text: str) -> Document:
+    return Document("file:///a.py", "python", 1, text, encoding="utf-32")
+
+
+def request(text: str, line: int, column: int) -> Complete:
+    return completion_request(document(text), (line, column), Settings(), id=1)
+
+
+def test_the_examples_in_the_module_hold() -> None:
+    assert doctest.testmod(lsp_server.request).failed == 0
+
+
+def test_a_small_document_travels_whole() -> None:
+    message = request("def f():\r\n    pass\r\n\r\nx", 1, 4)
+    assert message.prefix == "def f():\r\n    "
+    assert message.suffix == "pass\r\n\r\nx"
+    assert (message.document, message.language) == ("file:///a.py", "python")
+
+
+def test_settings_reach_the_request() -> None:
+    settings = Settings(max_tokens=7, multiline="never", temperature=0.5, draft="lookup", gamma=3)
+    message = completion_request(document(""), (0, 0), settings, id=9, trigger="invoked")
+    assert (message.id, message.trigger, message.max_tokens, message.multiline) == (9, "invoked", 7, "never")
+    assert (message.sampling.temperature, message.draft, message.gamma) == (0.5, "lookup", 3)
+
+
+@pytest.mark.parametrize("width", [0, 10, 39, 1000, 9000])
+@pytest.mark.parametrize("line", [3, 500, 1999])
+def test_the_windows_are_next_to_the_cursor_bounded_and_cut_at_line_starts(width: int, line: int) -> None:
+    lines = [f"{number:>{width}}\n" for number in range(2000)]
+    message = request("".join(lines), line, 2)
+    before, after = "".join(lines[:line]) + lines[line][:2], "".join([lines[line][2:], *lines[line + 1 :]])
+    assert before.endswith(message.prefix)
+    assert after.startswith(message.suffix)
+    assert len(message.prefix) <= MAX_PREFIX
+    assert len(message.suffix) <= max(MAX_SUFFIX, width)
+    cut = len(before) - len(message.prefix)
+    assert cut == 0 or before[cut - 1] == "\n"
+    assert cut == 0 or len(message.prefix) >= MAX_PREFIX * 3 // 4 - width
+    assert len(message.suffix) in (len(after), MAX_SUFFIX) or message.suffix.endswith("\n")
+
+
+@pytest.mark.parametrize("width", [5, 40, 300])
+def test_the_prefix_begins_at_the_same_place_for_many_keystrokes(width: int) -> None:
+    mirror = document(("x" * width + "\n") * 3000)
+    starts = []
+    for number in range(1000, 2500):
+        message = completion_request(mirror, (number, width), Settings(), id=1)
+        starts.append(number * (width + 1) + width - len(message.prefix))
+    num_moves = sum(before != after for before, after in itertools.pairwise(starts))
+    num_windows = 1500 * (width + 1) / MAX_PREFIX
+    assert num_moves <= 12 * num_windows + 3
+
+
+def test_the_middle_of_one_giant_line_is_bounded_and_steady() -> None:
+    text = "abcdefghijklmnopqrstuvwxyz" * 200_000
+    mirror = document(text)
+    starts = set()
+    for column in range(2_500_000, 2_500_400):
+        message = completion_request(mirror, (0, column), Settings(), id=1)
+        start = column - len(message.prefix)
+        assert MAX_PREFIX * 3 // 4 <= len(message.prefix) <= MAX_PREFIX
+        assert text.startswith(message.prefix + message.suffix, start)
+        assert len(message.suffix) == MAX_SUFFIX
+        starts.add(start)
+    assert len(starts) <= 2
+
+
+def test_a_giant_line_beside_the_cursor_stays_behind() -> None:
+    giant = "x" * 1_000_000 + "\n"
+    message = request(giant + "a = 1\n" + giant, 1, 5)
+    assert message.prefix == "a = 1"
+    assert message.suffix == "\n"
+
+
+def test_the_cost_depends_on_the_windows_not_on_the_file() -> None:
+    mirror = document("")
+    mirror.lines = lines = CountedLines(["a line of some length\n"] * 100_000)
+    completion_request(mirror, (60_000, 3), Settings(), id=1)
+    assert lines.num_read < 10_000
