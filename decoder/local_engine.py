@@ -62,6 +62,7 @@ class LocalEngine:
     async def complete(self, request: Complete) -> Answer:
         """As `Engine.complete`."""
         self._drafters.check(request.draft)
+        _require_sense(request)
         cancelled = threading.Event()
         job = self._thread.submit(self._answer, request, cancelled, time.perf_counter())
         work = asyncio.wrap_future(job)
@@ -186,6 +187,14 @@ def prefill(target: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
         target.extend(chunk, last=0)
         done += len(chunk)
         yield done
+
+
+def _require_sense(request: Complete) -> None:
+    """Raises EngineError for lengths that mean nothing, rather than answer with nothing."""
+    if request.max_tokens < 1:
+        raise EngineError(f"max_tokens {request.max_tokens} is less than 1")
+    if request.gamma is not None and request.gamma < 0:
+        raise EngineError(f"gamma {request.gamma} is less than 0")
 
 
 def _milliseconds(seconds: float) -> float:

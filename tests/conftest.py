@@ -2,10 +2,17 @@
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from decoder.catalog import STARTER
 from decoder.model_store import ModelStore, ModelStoreError
+
+# A busy machine is no reason to fail: examples may take as long as they need.
+hypothesis.settings.register_profile(
+    "draftline", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("draftline")
 
 TASKS = Path(__file__).resolve().parent.parent.parent / "shared" / "tasks" / "dev"
 

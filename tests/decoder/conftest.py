@@ -16,3 +16,14 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
         monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
         monkeypatch.setenv("XDG_STATE_HOME", str(Path(folder) / "state"))
         yield Endpoint.default()
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """On tiny matrices threads mostly wait for each other, for seconds where the machine is busy."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -27,7 +27,7 @@ async def serving(
     telemetry: TelemetryLog | None = None,
     **settings: Any,
 ) -> AsyncIterator[Service]:
-    """A service that listens; stopped at the end, which it must survive in a second."""
+    """A service that listens; stopped at the end, which must not take long."""
 
     async def load() -> Engine:
         return await engine() if callable(engine) else engine
@@ -40,7 +40,7 @@ async def serving(
         yield service
     finally:
         service.stop()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(5):
             await running
 
 

@@ -26,7 +26,7 @@ class Favourites:
         self.vocabulary = vocabulary
         self._steps = list(steps)
 
-    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+    def extend(self, _tokens: Sequence[int], *, last: int | None = None) -> Array:
         row = np.zeros((1, self.vocabulary.size), dtype=np.float32)
         for rank, token in enumerate(self._steps.pop(0) if last == 1 else ()):
             row[0, token] = 10.0 - rank
@@ -98,7 +98,7 @@ def test_agreeing_tokens_are_those_a_scan_of_the_vocabulary_finds(tokenizer: Tok
         assert scanned, typed
 
 
-def test_a_prompt_of_one_token_stays_whole(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+def test_a_prompt_of_one_token_stays_whole(healing: TokenHealing) -> None:
     assert healing.cut([5000]) == ((5000,), b"")
 
 

@@ -1,74 +1,15 @@
-import asyncio
-import threading
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+"""What an answer holds, and that it depends on the request alone (see test_local_engine_faults.py)."""
 
-import numpy as np
+import asyncio
+import random
+
 import pytest
 
-from decoder.drafters import Drafters
 from decoder.engine import EngineError
-from decoder.local_engine import PREFILL_CHUNK, LocalEngine
 from decoder.wire import messages
-from decoder.wire.messages import Answer, Complete, Sampling
-from drafting.corpus import Corpus
-from drafting.interface import Array, LanguageModel
-from drafting.lines import split_lines
-from drafting.prefix_cache import PrefixCache
-from tests.decoder.serving import until
-from tests.fakes import ScriptedModel, byte_tokenizer
-
-TOKENIZER = byte_tokenizer()
-REPLIES = {
-    "x = ": "compute(a, b)\ny = 2\n",
-    "def area(self):": "\n        return self.width * self.height\n\n    def name(self):\n",
-    "s = '": "😀😀'\n",
-    "last = ": "1",
-    "quiet = ": "",
-    "lines = ": "[\r\n    1,\r\n]",
-    "f(": "a)",
-}
-
-
-class GatedModel(ScriptedModel):
-    """Stands still before every call once `open` is cleared; counts the calls it has begun."""
-
-    def __init__(self, replies: Mapping[str, str]) -> None:
-        super().__init__(replies)
-        self.open = threading.Event()
-        self.open.set()
-        self.begun = 0
-        self.seconds = 0.0
-
-    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
-        self.begun += 1
-        assert self.open.wait(10)
-        time.sleep(self.seconds)
-        return super().extend(tokens, last=last)
-
-
-@asynccontextmanager
-async def engine(
-    model: LanguageModel | None = None,
-    *,
-    small: LanguageModel | None = None,
-    prompt_tokens: int = 512,
-    buffer: str = "",
-) -> AsyncIterator[LocalEngine]:
-    target = model or ScriptedModel(REPLIES)
-    corpus = Corpus(TOKENIZER.encode)
-    corpus.open("2:other", split_lines(buffer))
-    made = LocalEngine(PrefixCache(target), TOKENIZER, Drafters(target, corpus, small), prompt_tokens=prompt_tokens)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-def ask(prefix: str, suffix: str = "", *, id: int = 1, **changes: Any) -> Complete:
-    return Complete(id, "1:x.py", "python", prefix, suffix, **changes)
+from decoder.wire.messages import Sampling
+from tests.decoder.local import REPLIES, ask, engine
+from tests.fakes import NumpyModel, ScriptedModel, byte_tokenizer
 
 
 async def test_an_answer_says_what_was_done() -> None:
@@ -183,61 +124,11 @@ async def test_what_cannot_be_done_is_said() -> None:
     async with engine(model) as made:
         with pytest.raises(EngineError, match="set draft_model"):
             await made.complete(ask("x = ", draft="model"))
+        for nonsense in (ask("x = ", max_tokens=0), ask("x = ", max_tokens=-3), ask("x = ", gamma=-1)):
+            with pytest.raises(EngineError, match="is less than"):
+                await made.complete(nonsense)
         with pytest.raises(EngineError, match="top_p"):
             await made.complete(ask("x = ", sampling=Sampling(temperature=1.0, top_p=2.0)))
-
-
-@pytest.mark.parametrize("prefix", ["x = ", "# " + "a" * (3 * PREFILL_CHUNK) + "\nx = "])
-async def test_cancelling_costs_at_most_the_step_under_way(prefix: str) -> None:
-    model = GatedModel(REPLIES)
-    async with engine(model, prompt_tokens=2000) as made:
-        model.open.clear()
-        task = asyncio.create_task(made.complete(ask(prefix)))
-        await until(lambda: model.begun == 1)
-        task.cancel()
-        await asyncio.sleep(0.02)
-        assert not task.done(), "it ends when the engine is ready for another request"
-        model.open.set()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert model.begun == 1
-        assert (await made.complete(ask("x = ", id=2))).text == "compute(a, b)"
-
-
-async def test_a_request_cancelled_in_the_queue_is_never_begun_and_waits_for_nobody() -> None:
-    model = GatedModel(REPLIES)
-    async with engine(model) as made:
-        model.open.clear()
-        first = asyncio.create_task(made.complete(ask("x = ")))
-        await until(lambda: model.begun == 1)
-        second = asyncio.create_task(made.complete(ask("last = ", id=2)))
-        await asyncio.sleep(0.01)
-        second.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            async with asyncio.timeout(1):
-                await second
-        model.open.set()
-        assert (await first).text == "compute(a, b)"
-
-
-async def test_typing_fast_serves_the_last_request_and_at_most_one_step_of_the_others() -> None:
-    model = GatedModel(REPLIES)
-    model.seconds = 0.003
-    async with engine(model) as made:
-        text, longest = "x = comput", 0.0
-        tasks: list[asyncio.Task[Answer]] = []
-        for end in range(5, 10):
-            for task in tasks:
-                task.cancel()
-            tasks.append(asyncio.create_task(made.complete(ask(text[:end], id=end, draft="none"))))
-            for _ in range(10):
-                began = time.perf_counter()
-                await asyncio.sleep(0.001)
-                longest = max(longest, time.perf_counter() - began)
-        assert (await tasks[-1]).text == "compute(a, b)"[5:]
-        assert all(task.cancelled() for task in tasks[:-1])
-        assert model.begun <= 4 * 5 + len("te(a, b)\n") + 3
-        assert longest < 0.1, "the event loop is never kept from reading edits"
 
 
 async def test_requests_at_the_same_time_each_equal_their_solo_run() -> None:
@@ -254,65 +145,22 @@ async def test_requests_at_the_same_time_each_equal_their_solo_run() -> None:
     assert [answer.id for answer in together] == [0, 1, 2, 3]
 
 
-class PoisonedModel(ScriptedModel):
-    """While `poisonous`, what it evaluates is NaN, in the cache too: all that builds upon it is NaN as well."""
+async def test_what_was_asked_before_never_changes_an_answer() -> None:
+    order = random.Random(2)
 
-    def __init__(self, replies: Mapping[str, str]) -> None:
-        super().__init__(replies)
-        self.poisonous = False
-        self._poisoned: list[bool] = []
+    def model() -> NumpyModel:
+        written = NumpyModel(3, vocabulary=258, context_length=1024)
+        written.vocabulary = byte_tokenizer().vocabulary
+        return written
 
-    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
-        self._poisoned += [self.poisonous] * len(tokens)
-        rows = super().extend(tokens, last=last)
-        return rows * np.float32("nan") if any(self._poisoned) else rows
-
-    def rewind(self, length: int) -> None:
-        super().rewind(length)
-        del self._poisoned[length:]
-
-
-async def test_logits_without_meaning_are_an_error_once_not_for_ever() -> None:
-    # the keys and values that led to them stayed in the cache, and every later request was built upon them
-    model = PoisonedModel(REPLIES)
-    async with engine(model) as made:
-        model.poisonous = True
-        with pytest.raises(EngineError, match=r"scripted: .*not finite.*config\.toml"):
-            await made.complete(ask("x = "))
-        model.poisonous = False
-        assert (await made.complete(ask("x = ", id=2))).text == "compute(a, b)"
-
-
-async def test_a_draft_model_without_meaning_is_an_error_once_not_for_ever() -> None:
-    small = PoisonedModel(REPLIES)
-    async with engine(small=small) as made:
-        small.poisonous = True
-        with pytest.raises(EngineError, match="not finite"):
-            await made.complete(ask("x = ", draft="model"))
-        small.poisonous = False
-        assert (await made.complete(ask("x = ", id=2, draft="model"))).text == "compute(a, b)"
-
-
-async def test_a_model_that_fails_once_works_the_next_time() -> None:
-    model = ScriptedModel(REPLIES)
-    async with engine(model) as made:
-        model.fault = MemoryError("no memory")
-        with pytest.raises(MemoryError):
-            await made.complete(ask("x = "))
-        assert (await made.complete(ask("x = ", id=2))).text == "compute(a, b)"
-
-
-async def test_closing_cancels_what_is_under_way() -> None:
-    # it waited for the whole text
-    model = GatedModel(REPLIES)
-    async with engine(model) as made:
-        model.open.clear()
-        task = asyncio.create_task(made.complete(ask("x = ", draft="none")))
-        await until(lambda: model.begun == 1)
-        closing = asyncio.create_task(made.aclose())
-        await asyncio.sleep(0.02)
-        model.open.set()
-        await closing
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert model.begun <= 2
+    documents = {"x": "def f(", "y": "class A:"}
+    async with engine(model(), small=model()) as used:
+        for number in range(25):
+            name = order.choice("xy")
+            kept = order.choice([len(documents[name])] * 3 + [order.randrange(len(documents[name]) + 1)])
+            documents[name] = documents[name][:kept] + "".join(order.choices("ab (\n", k=order.randrange(1, 4)))
+            draft = order.choice(["none", "lookup", "model", "auto"])
+            request = ask(documents[name], id=number, max_tokens=12, draft=draft, gamma=order.choice([None, 0, 2]))
+            answer = await used.complete(request)
+            async with engine(model(), small=model()) as fresh:
+                assert answer.text == (await fresh.complete(request)).text

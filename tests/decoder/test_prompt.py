@@ -66,6 +66,7 @@ def moves(words: Words, prompts: Sequence[Prompt], text: str) -> int:
     st.builds(Anchor, st.integers(0, 400), st.sampled_from(["", "def", "\n", "x" * 240])),
 )
 @example(["μ" * 50] * 40, 16, ".", Anchor())
+@example([" " * 60] * 40 + ["x" * 300], 100, " {1,32}|.", Anchor())
 def test_a_prompt_ends_at_the_cursor_and_never_exceeds_its_budget(
     parts: list[str], budget: int, pattern: str, anchor: Anchor
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_prompt_ends_at_the_cursor_and_never_exceeds_its_budget(
         assert prompt.tokens[0] == -1
         assert to_lf(text).endswith(words.decode(prompt.tokens[1:]))
         anchor = prompt.anchor
+        assert not anchor.head or anchor.begin == len(to_lf(text)) - len(words.decode(prompt.tokens[1:]))
 
 
 def test_a_text_that_fits_is_the_prompt() -> None:

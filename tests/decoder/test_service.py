@@ -91,8 +91,8 @@ async def test_a_cancelled_request_is_still_answered(endpoint: Endpoint) -> None
         editor.send(Cancel(1))  # too late, and unknown: nothing
         editor.send(Cancel(99))
         engine.released.set()
-        editor.send(ask(2))
-        assert (await answer(editor)).id == 2
+        editor.send(ask(1))  # the number is free again
+        assert (await answer(editor)).finish == "stop"
 
 
 async def test_a_request_cancelled_before_it_began_is_answered_too(endpoint: Endpoint) -> None:
@@ -192,6 +192,18 @@ async def test_buffers_are_asked_for_again_by_the_clients_own_name(endpoint: End
         editor.send(BufferClosed("x.py"))
         editor.send(StatusQuery())
         assert isinstance(await received(editor), Status)
+
+
+async def test_buffers_of_two_windows_that_show_one_file_are_kept_apart(endpoint: Endpoint) -> None:
+    async with serving(endpoint, ScriptedEngine()), client(endpoint) as stays:
+        await ready(stays)
+        stays.send(BufferOpened("x.py", "python", 1, "a"))
+        async with client(endpoint) as leaves:
+            leaves.send(BufferOpened("x.py", "python", 5, "b"))
+            await ready(leaves)
+        stays.send(BufferEdited("x.py", 1, 2, ()))
+        stays.send(StatusQuery())
+        assert isinstance(await received(stays), Status), "its own copy is neither replaced nor closed"
 
 
 async def test_a_client_that_does_not_read_is_dropped_and_keeps_nobody_else_waiting(

@@ -176,12 +176,13 @@ class _BrokenRows(NumpyModel):
         return row * np.nan if len(tokens) >= self.broken_from else row
 
 
-def test_rows_without_meaning_are_an_error_and_leave_no_rejected_token_behind() -> None:
-    model = _BrokenRows(5)
-    target = PrefixCache(model)
+def test_rows_without_meaning_are_an_error_and_leave_no_draft_behind() -> None:
+    target = PrefixCache(_BrokenRows(5))
     text = [*CONTEXT, *greedy(NumpyModel(5), CONTEXT, 9)]
+    wrong = [(token + 1) % 16 for token in text]
     with pytest.raises(NonFiniteLogitsError):
-        steps(target, FixedDrafter(text), 2, 9)
+        steps(target, FixedDrafter(wrong), 2, 9)
+    assert len(target.tokens) > len(CONTEXT)
     assert list(target.tokens) == text[: len(target.tokens)]
 
 

@@ -21,6 +21,7 @@ from drafting.prefix_cache import PrefixCache
 from drafting.small_model import SmallModelDrafter
 from tests.fakes import RandomDrafter, tiny_llama
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 VOCABULARY = 24
 GREEDY = Sampler(Sampling())
 PROMPT = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=30)

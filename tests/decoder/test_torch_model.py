@@ -8,6 +8,7 @@ from decoder.torch_model import ModelLoadError, TorchModel
 from drafting.interface import Vocabulary
 from tests.fakes import tiny_llama
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 TEXT = [int(token) for token in np.random.default_rng(0).integers(0, 64, 40)]
 FAMILIES: list[tuple[str, dict[str, Any]]] = [
     ("Llama", {}),

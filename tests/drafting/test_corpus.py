@@ -1,3 +1,4 @@
+import sys
 import threading
 import time
 from collections import Counter
@@ -51,6 +52,15 @@ def small_runs() -> Iterator[None]:
         patch.setattr(corpus_module, "RUN_LINES", 4)
         patch.setattr(corpus_module, "MAX_RUN_CHARACTERS", 30)
         yield
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns thousands of times more often than usual."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("small_runs")
@@ -162,6 +172,7 @@ def test_a_document_that_cannot_be_tokenised_is_forgotten_not_left_stale() -> No
     assert not found(corpus)
 
 
+@pytest.mark.usefixtures("eager_threads")
 def test_searching_while_edits_arrive_finds_only_whole_sequences() -> None:
     corpus = Corpus(encode)
     corpus.open("x", ["abcd\n"] * 200)
@@ -170,7 +181,7 @@ def test_searching_while_edits_arrive_finds_only_whole_sequences() -> None:
 
     def edit() -> None:
         try:
-            for step in range(400):
+            for step in range(1000):
                 corpus.edit("x", step % 150, 1 + step % 3, ["dcba\n"] * (1 + step % 3))
         except BaseException as fault:
             faults.append(fault)
@@ -182,7 +193,7 @@ def test_searching_while_edits_arrive_finds_only_whole_sequences() -> None:
     deadline = time.monotonic() + 10
     while not finished.is_set() and time.monotonic() < deadline:
         for pair in [(97, 98), (98, 97), (10, 97)]:
-            for _, tokens, end in corpus.candidates(pair, 50, excluded=corpus.run_at("x", 75)):
+            for _, tokens, end in corpus.candidates(pair, 10_000, excluded=corpus.run_at("x", 75)):
                 assert tuple(tokens[end - 2 : end]) == pair
     thread.join(10)
     assert not faults

@@ -56,6 +56,14 @@ def test_the_last_place_in_a_buffer_wins_among_equals() -> None:
     assert drafted("#ab", "~ab1\n@ab2\n", gamma=1) == "2"
 
 
+def test_a_match_at_the_very_end_of_a_buffer_hides_no_other() -> None:
+    assert drafted("#1ab", "ab2\n", "#1ab", gamma=1) == "2"
+
+
+def test_a_match_ends_where_its_buffer_begins() -> None:
+    assert drafted("xab", "ab1x", "yab2", gamma=1) == "2", "the end of a buffer does not stand before its beginning"
+
+
 def test_nothing_is_drafted_without_a_match_or_without_room() -> None:
     nothing = Draft()
     drafter = LookupDrafter(ContextIndex(), Corpus(encode))

@@ -1,0 +1,47 @@
+"""A `LocalEngine` over a scripted model."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from decoder.drafters import Drafters
+from decoder.local_engine import LocalEngine
+from decoder.wire.messages import Complete
+from drafting.corpus import Corpus
+from drafting.interface import LanguageModel
+from drafting.lines import split_lines
+from drafting.prefix_cache import PrefixCache
+from tests.fakes import ScriptedModel, byte_tokenizer
+
+TOKENIZER = byte_tokenizer()
+REPLIES = {
+    "x = ": "compute(a, b)\ny = 2\n",
+    "def area(self):": "\n        return self.width * self.height\n\n    def name(self):\n",
+    "s = '": "😀😀'\n",
+    "last = ": "1",
+    "quiet = ": "",
+    "lines = ": "[\r\n    1,\r\n]",
+    "f(": "a)",
+}
+
+
+@asynccontextmanager
+async def engine(
+    model: LanguageModel | None = None,
+    *,
+    small: LanguageModel | None = None,
+    prompt_tokens: int = 512,
+    buffer: str = "",
+) -> AsyncIterator[LocalEngine]:
+    target = model or ScriptedModel(REPLIES)
+    corpus = Corpus(TOKENIZER.encode)
+    corpus.open("2:other", split_lines(buffer))
+    made = LocalEngine(PrefixCache(target), TOKENIZER, Drafters(target, corpus, small), prompt_tokens=prompt_tokens)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+def ask(prefix: str, suffix: str = "", *, id: int = 1, **changes: Any) -> Complete:
+    return Complete(id, "1:x.py", "python", prefix, suffix, **changes)

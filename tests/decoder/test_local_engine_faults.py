@@ -1,0 +1,148 @@
+"""Cancellation, and models that fail: what is under way ends within a step, and the next request finds all in order."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from decoder.engine import EngineError
+from decoder.local_engine import PREFILL_CHUNK
+from decoder.wire.messages import Answer
+from drafting.interface import Array
+from tests.decoder.local import REPLIES, ask, engine
+from tests.decoder.serving import until
+from tests.fakes import ScriptedModel
+
+
+class GatedModel(ScriptedModel):
+    """Stands still before every call once `open` is cleared; counts the calls it has begun."""
+
+    def __init__(self, replies: Mapping[str, str]) -> None:
+        super().__init__(replies)
+        self.open = threading.Event()
+        self.open.set()
+        self.begun = 0
+        self.seconds = 0.0
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        self.begun += 1
+        assert self.open.wait(10)
+        time.sleep(self.seconds)
+        return super().extend(tokens, last=last)
+
+
+@pytest.mark.parametrize("prefix", ["x = ", "# " + "a" * (3 * PREFILL_CHUNK) + "\nx = "])
+async def test_cancelling_costs_at_most_the_step_under_way(prefix: str) -> None:
+    model = GatedModel(REPLIES)
+    async with engine(model, prompt_tokens=2000) as made:
+        model.open.clear()
+        task = asyncio.create_task(made.complete(ask(prefix)))
+        await until(lambda: model.begun == 1)
+        task.cancel()
+        await asyncio.sleep(0.02)
+        assert not task.done(), "it ends when the engine is ready for another request"
+        model.open.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert model.begun == 1
+        assert (await made.complete(ask(prefix, id=2))).text == "compute(a, b)"
+        assert max(model.blocks) <= PREFILL_CHUNK
+
+
+async def test_a_request_cancelled_in_the_queue_is_never_begun_and_waits_for_nobody() -> None:
+    model = GatedModel(REPLIES)
+    async with engine(model) as made:
+        model.open.clear()
+        first = asyncio.create_task(made.complete(ask("x = ")))
+        await until(lambda: model.begun == 1)
+        second = asyncio.create_task(made.complete(ask("last = ", id=2)))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(1):
+                await second
+        model.open.set()
+        assert (await first).text == "compute(a, b)"
+
+
+async def test_typing_fast_serves_the_last_request_and_at_most_one_step_of_the_others() -> None:
+    model = GatedModel(REPLIES)
+    model.seconds = 0.02
+    async with engine(model) as made:
+        text = "x = comput"
+        tasks: list[asyncio.Task[Answer]] = []
+        for end in range(5, 10):
+            for task in tasks:
+                task.cancel()
+            tasks.append(asyncio.create_task(made.complete(ask(text[:end], id=end, draft="none"))))
+            await asyncio.sleep(0.01)
+        assert (await tasks[-1]).text == "compute(a, b)"[5:]
+        assert all(task.cancelled() for task in tasks[:-1])
+        assert model.begun <= 4 * 3 + len("te(a, b)\n") + 3
+
+
+class PoisonedModel(ScriptedModel):
+    """While `poisonous`, what it evaluates is NaN, in the cache too: all that builds upon it is NaN as well."""
+
+    def __init__(self, replies: Mapping[str, str]) -> None:
+        super().__init__(replies)
+        self.poisonous = False
+        self._poisoned: list[bool] = []
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        self._poisoned += [self.poisonous] * len(tokens)
+        rows = super().extend(tokens, last=last)
+        return rows * np.float32("nan") if any(self._poisoned) else rows
+
+    def rewind(self, length: int) -> None:
+        super().rewind(length)
+        del self._poisoned[length:]
+
+
+async def test_logits_without_meaning_are_an_error_once_not_for_ever() -> None:
+    # the keys and values that led to them stayed in the cache, and every later request was built upon them
+    model = PoisonedModel(REPLIES)
+    async with engine(model) as made:
+        model.poisonous = True
+        with pytest.raises(EngineError, match=r"scripted: .*not finite.*config\.toml"):
+            await made.complete(ask("x = "))
+        model.poisonous = False
+        assert (await made.complete(ask("x = ", id=2))).text == "compute(a, b)"
+
+
+async def test_a_draft_model_without_meaning_is_an_error_once_not_for_ever() -> None:
+    small = PoisonedModel(REPLIES)
+    async with engine(small=small) as made:
+        small.poisonous = True
+        with pytest.raises(EngineError, match="not finite"):
+            await made.complete(ask("x = ", draft="model"))
+        small.poisonous = False
+        assert (await made.complete(ask("x = ", id=2, draft="model"))).text == "compute(a, b)"
+
+
+async def test_a_model_that_fails_once_works_the_next_time() -> None:
+    model = ScriptedModel(REPLIES)
+    async with engine(model) as made:
+        model.fault = MemoryError("no memory")
+        with pytest.raises(MemoryError):
+            await made.complete(ask("x = "))
+        assert (await made.complete(ask("x = ", id=2))).text == "compute(a, b)"
+
+
+async def test_closing_cancels_what_is_under_way() -> None:
+    # it waited for the whole text
+    model = GatedModel(REPLIES)
+    async with engine(model) as made:
+        model.open.clear()
+        task = asyncio.create_task(made.complete(ask("x = ", draft="none")))
+        await until(lambda: model.begun == 1)
+        closing = asyncio.create_task(made.aclose())
+        await asyncio.sleep(0.02)
+        model.open.set()
+        await closing
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert model.begun <= 2
