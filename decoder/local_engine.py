@@ -33,9 +33,12 @@ class _CancelledError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Generated:
+    """written: whether the model wrote anything to see, also where nothing of it was kept."""
+
     text: str
     finish: Finish
     tally: Tally
+    written: bool
 
 
 class LocalEngine:
@@ -105,7 +108,7 @@ class LocalEngine:
             language=request.language,
             model=self.model,
             finish=generated.finish if text else "none",
-            reason="" if text else "nothing_left_after_trim" if generated.text.strip() else "model_wrote_nothing",
+            reason="" if text else "nothing_left_after_trim" if generated.written else "model_wrote_nothing",
             timings_ms=Timings(
                 queue=_milliseconds(started - asked),
                 prefill=_milliseconds(prefilled - started),
@@ -136,7 +139,7 @@ class LocalEngine:
                 text = self._text(tally.tokens, len(typed))
                 end = stopping.end(text)
                 if end is not None:
-                    return _Generated(text[:end], "stop", tally)
+                    return _Generated(text[:end], "stop", tally, written=True)
         except NonFiniteLogitsError:
             steps.close()
             self._forget()
@@ -144,7 +147,7 @@ class LocalEngine:
         finally:
             steps.close()
         ended = bool(tally.tokens) and tally.tokens[-1] in self._stop_ids
-        return _Generated(text, "stop" if ended else "length", tally)
+        return _Generated(text, "stop" if ended else "length", tally, written=bool(text.strip()))
 
     def _steps(self, request: Complete, text: list[int], typed: bytes) -> Generator[Step, None, None]:
         """First what the person typed, then what the target writes; together at most `max_tokens` tokens."""

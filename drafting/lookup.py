@@ -1,6 +1,7 @@
 """Drafts what followed the same tokens before: in the text being written, or in an open buffer."""
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 
 from drafting.context_index import ContextIndex
 from drafting.corpus import Corpus
@@ -37,6 +38,8 @@ class LookupDrafter:
             length = _match_length(context, sequence, position)
             if length > best_length:
                 best, best_length = tuple(sequence[position : position + gamma]), length
+                if sequence is self._index.tokens:  # at its end the context is its own continuation: it repeats itself
+                    best = tuple(islice(cycle(best), gamma))
             if best_length == MAX_MATCH:
                 break
         return Draft(best, self.source) if best else Draft()

@@ -93,7 +93,7 @@ def test_what_is_drafted_followed_the_longest_of_the_recent_matches(context: lis
         return
     recent = ends[: lookup.MAX_CANDIDATES]
     best = max(recent, key=lambda end: (naive_match(context, end), end))
-    assert list(draft.tokens) == context[best : best + gamma]
+    assert list(draft.tokens) == [context[best:][i % (len(context) - best)] for i in range(gamma)]
 
 
 def naive_match(context: Sequence[int], end: int) -> int:
@@ -114,3 +114,9 @@ def test_a_draft_is_quick_even_where_everything_matches() -> None:
     for _ in range(50):
         drafter.draft(context, 8)
     assert time.perf_counter() - started < 0.25, "50 drafts among 160,000 equal tokens stay well under 5 ms each"
+
+
+def test_a_repetition_at_the_end_of_the_context_goes_on() -> None:
+    """It used to end with the context: `7 7 7` was continued by one 7, however long the draft might be."""
+    assert LookupDrafter(ContextIndex()).draft([1, 2, 9, 1, 2, 9, 1, 2], 8).tokens == (9, 1, 2, 9, 1, 2, 9, 1)
+    assert LookupDrafter(ContextIndex()).draft([7, 7, 7], 4).tokens == (7, 7, 7, 7)
