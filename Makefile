@@ -4,7 +4,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.stamp
-CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 
 .PHONY: setup demo test test-editors lint types bench gpu-check clean
 .DELETE_ON_ERROR:
@@ -13,6 +12,7 @@ setup: $(STAMP)
 
 # torch first and alone, pinned by constraints.txt; the rest can then not replace it.
 $(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("draftline needs Python 3.11 or newer: make setup PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch

@@ -75,7 +75,7 @@ def gamma_named(text: str) -> int | None:
     """A draft length, None for `auto`; a wrong one ends the command with exit code 2."""
     if text == "auto":
         return None
-    if not text.isdecimal() or int(text) > 64:
+    if not text.isdecimal() or len(text) > 2 or int(text) > 64:
         fail(f"--gamma {text!r} is neither auto nor a number from 0 to 64", code=2)
     return int(text)
 

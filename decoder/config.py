@@ -19,6 +19,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|spread")
 _KINDS = {str: "a string", int: "a whole number", float: "a number"}
 _LEAST = {"context_tokens": 64, "prompt_tokens": 16, "threads": 0, "idle_exit_minutes": 0}
+_MOST = {"threads": 1024}
 
 
 class ConfigError(Exception):
@@ -98,3 +99,7 @@ def _check(key: str, value: Any, default: Any, source: str) -> None:
         raise ConfigError(f"{source}: {key} = {value!r} must be one of auto, cpu, cuda, cuda:N, spread")
     if key in _LEAST and not value >= _LEAST[key]:  # not `<`, which is false of NaN
         raise ConfigError(f"{source}: {key} = {value!r} must be at least {_LEAST[key]}")
+    if key in _MOST and value > _MOST[key]:
+        raise ConfigError(f"{source}: {key} = {value!r} must be at most {_MOST[key]}")
+    if key == "model" and not value:
+        raise ConfigError(f"{source}: {key} = {value!r} must name a model, as in {key} = {default!r}")

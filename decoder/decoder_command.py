@@ -6,8 +6,11 @@ import logging.handlers
 import os
 import signal
 import sys
+import threading
 import time
-from typing import Annotated
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Annotated, NoReturn
 
 import typer
 from filelock import FileLock, Timeout
@@ -24,7 +27,7 @@ from decoder.terminal import fail, out, plain_errors
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint
 from decoder.wire.frames import WireError
-from decoder.wire.launch import connect_or_start, log_path
+from decoder.wire.launch import DECODER_COMMAND, connect_or_start, log_path
 from decoder.wire.messages import Status, Stop
 
 STOP_SECONDS = 15.0
@@ -32,8 +35,10 @@ _log = logging.getLogger(__name__)
 
 
 def decoder(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Stay attached and log to stderr as well.")] = False,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "",
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Stay attached; on a terminal, log to it as well.")
+    ] = False,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error: of a decoder that starts now.")] = "",
 ) -> None:
     """Run the shared decoder; without --foreground it starts in the background if none runs yet."""
     if log_level not in ("", "debug", "info", "warning", "error"):
@@ -42,7 +47,7 @@ def decoder(
         if foreground:
             _run(log_level)
         else:
-            out.print(asyncio.run(_start()), markup=False)
+            out.print(asyncio.run(_start(log_level)), markup=False)
 
 
 def stop() -> None:
@@ -62,14 +67,17 @@ def stop() -> None:
         out.print("the decoder has stopped")
 
 
-def _run(log_level: str) -> None:
+def _run(log_level: str) -> NoReturn:
     config = _process_settings()
-    _log_to_file(log_level or config.log_level)
-    telemetry = TelemetryLog.open(log_path().parent)
+    try:
+        _log_to_file(log_level or config.log_level)
+        telemetry = TelemetryLog.open(log_path().parent)
+    except OSError as error:
+        fail(f"cannot write to the state directory {log_path().parent}: {error.strerror}; set XDG_STATE_HOME")
     buffers = Buffers()
 
     async def load() -> Engine:
-        return await asyncio.to_thread(_load, buffers)
+        return await _in_daemon_thread(lambda: _load(buffers))
 
     async def serve() -> None:
         service = Service(
@@ -90,6 +98,24 @@ def _run(log_level: str) -> None:
         fail(f"{error}; `draftline stop` ends it")
     except OSError as error:
         fail(f"the decoder cannot listen at {Endpoint.default().directory}: {error.strerror}; set XDG_RUNTIME_DIR")
+    logging.shutdown()
+    # a large model that is still being loaded, or buffers being indexed, would keep the process for minutes
+    os._exit(0)
+
+
+async def _in_daemon_thread(work: Callable[[], Engine]) -> Engine:
+    """As `asyncio.to_thread`, but when the loop ends it does not wait for the thread."""
+    done: Future[Engine] = Future()
+    done.set_running_or_notify_cancel()  # from now on it cannot be cancelled: the thread may always set it
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="loading", daemon=True).start()
+    return await asyncio.wrap_future(done)
 
 
 def _load(buffers: Buffers) -> Engine:
@@ -121,7 +147,7 @@ def _on_signal(name: signal.Signals, service: Service) -> None:
 
 def _log_to_file(level: str) -> None:
     path = log_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     rotating = logging.handlers.RotatingFileHandler(path, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
     handlers: list[logging.Handler] = [rotating]
     if sys.stderr.isatty():
@@ -131,8 +157,11 @@ def _log_to_file(level: str) -> None:
     )
 
 
-async def _start() -> str:
-    connection = await connect_or_start(Endpoint.default(), client="draftline decoder", version=version())
+async def _start(log_level: str) -> str:
+    command = (*DECODER_COMMAND, "--log-level", log_level) if log_level else DECODER_COMMAND
+    connection = await connect_or_start(
+        Endpoint.default(), client="draftline decoder", version=version(), command=command
+    )
     status = await connection.receive()
     await connection.close()
     message = status.message if isinstance(status, Status) else "it said nothing of its state"
@@ -145,18 +174,27 @@ def _is_owned(endpoint: Endpoint) -> bool:
         lock.acquire(timeout=0)
     except Timeout:
         return True
+    except OSError as error:
+        fail(f"cannot use the runtime directory {endpoint.directory}: {error.strerror}; set XDG_RUNTIME_DIR")
     lock.release()
     return False
 
 
 async def _ask_to_stop(endpoint: Endpoint) -> bool:
-    """Whether the decoder took the message; one that hangs or speaks another protocol does not."""
+    """Whether the decoder took the message and hung up; one that hangs or speaks another protocol does not."""
     try:
         connection = await connect(endpoint, client="draftline stop", version=version(), any_protocol=True)
     except (OSError, WireError):
         return False
-    connection.send(Stop())
-    await connection.close()
+    try:
+        connection.send(Stop())
+        async with asyncio.timeout(STOP_SECONDS):
+            while await connection.receive() is not None:  # who hangs up first may not be heard any more
+                pass
+    except (OSError, WireError):
+        return False
+    finally:
+        await connection.abort()
     return True
 
 
@@ -173,7 +211,7 @@ def _signal(endpoint: Endpoint, number: int) -> None:
     """Sends a signal to the holder of the owner lock."""
     try:
         os.kill(int(endpoint.pid_path.read_text(encoding="ascii")), number)
-    except ProcessLookupError:
+    except (ProcessLookupError, FileNotFoundError):  # it is leaving already
         return
     except (OSError, ValueError) as error:
         fail(f"the decoder does not answer and cannot be ended ({error}); end its process by hand")

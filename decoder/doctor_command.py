@@ -89,7 +89,7 @@ def _models(config: DecoderConfig) -> list[Finding]:
             findings.append(Finding("problem", role, str(error)))
             continue
         size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
-        needed += size * (2 if config.dtype == "float32" else 1)
+        needed += size
         findings.append(Finding("ok", role, f"{name}, {size / 2**20:,.0f} MiB of weights in {folder}"))
     return [*findings, _device(config, needed)]
 
@@ -99,19 +99,32 @@ def _device(config: DecoderConfig, needed_bytes: int) -> Finding:
         import torch
     except ImportError as error:
         return Finding("problem", "device", f"torch cannot be imported ({error}); reinstall it")
-    if config.device != "cpu" and torch.cuda.is_available():
-        memory = torch.cuda.get_device_properties(0).total_memory
-        text = f"{torch.cuda.get_device_name(0)}, {memory / 2**30:.0f} GiB"
+    gpus = _gpus(config, torch.cuda.device_count() if torch.cuda.is_available() else 0)
+    if gpus:
+        memory = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
+        text = f"{', '.join(map(torch.cuda.get_device_name, gpus))}, {memory / 2**30:.0f} GiB"
     else:
         memory = _memory_bytes()
         text = f"CPU, {os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory"
-    if config.device not in ("auto", "cpu") and not torch.cuda.is_available():
-        return Finding("problem", "device", f"{text}; config.toml asks for {config.device}, but torch finds no GPU")
+    if not gpus and config.device not in ("auto", "cpu"):
+        return Finding(
+            "problem", "device", f"{text}; config.toml asks for {config.device}, but torch finds no such GPU"
+        )
+    if config.dtype == "float32" or (config.dtype == "auto" and not gpus):
+        needed_bytes *= 2  # weights are published in 16 bits
     if memory and needed_bytes > 0.9 * memory:
         return Finding(
             "problem", "device", f"{text}; the weights need {needed_bytes / 2**30:.1f} GiB: choose a smaller model"
         )
     return Finding("ok", "device", text)
+
+
+def _gpus(config: DecoderConfig, num_gpus: int) -> list[int]:
+    """The GPUs that the settings mean, of those there are."""
+    if config.device == "spread":
+        return list(range(num_gpus))
+    number = int(config.device.partition(":")[2] or 0)
+    return [number] if config.device != "cpu" and number < num_gpus else []
 
 
 def _memory_bytes() -> int:

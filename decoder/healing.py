@@ -35,8 +35,11 @@ class TokenHealing:
         return tuple(tokens[:-1]), self._tokenizer.token_bytes(tokens[-1])
 
     def write(self, target: PrefixCache, context: list[int], typed: bytes, chooser: Chooser) -> Iterator[Step]:
-        """Appends tokens to `context` until they cover `typed`, one forward pass each; the last may go beyond it."""
-        while typed:
+        """Appends tokens to `context` until they cover `typed`, one forward pass each; the last may go beyond it.
+
+        A full window ends it early.
+        """
+        while typed and len(context) <= target.model.context_length:
             target.keep(context[:-1])
             logits = target.extend(context[len(target.tokens) :], last=1)
             row = chooser.probabilities(self._restricted(logits, typed))[0]

@@ -51,7 +51,7 @@ class ModelStore:
 
     def __init__(self, root: Path | None = None) -> None:
         """root: by default the user's cache directory for draftline (the XDG variables are obeyed)."""
-        self.root = root or platformdirs.user_cache_path("draftline") / "models"
+        self.root = root or platformdirs.user_cache_path("draftline", appauthor=False) / "models"
 
     def path(self, name: str) -> Path:
         """The folder of a pulled model. Raises ModelStoreError if it isn't pulled, or not whole any more."""
@@ -105,6 +105,12 @@ class ModelStore:
                     shutil.rmtree(doomed, ignore_errors=True)
         except filelock.Timeout:
             raise ModelStoreError(f"model {name!r} is being pulled by another process: stop that one first") from None
+        except OSError as error:
+            raise ModelStoreError(
+                f"model {name!r} can't be removed from {self.root} ({error}): delete it there"
+            ) from error
+        if folder.exists() or leftover.exists():
+            raise ModelStoreError(f"model {name!r} could only be removed in part: delete what is left in {self.root}")
 
     @contextmanager
     def exclusive(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:

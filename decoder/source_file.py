@@ -30,15 +30,14 @@ class Place:
 def read_source(path: Path) -> str:
     """The text of a file. Raises EngineError for one that is missing, too large, or not text."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise EngineError(
-                f"{path} is larger than {MAX_BYTES // 2**20} MiB; completions are for files written by hand"
-            )
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # some files, as /dev/zero, do not tell their size
     except FileNotFoundError as error:
         raise EngineError(f"{path} does not exist; check the name") from error
     except OSError as error:
         raise EngineError(f"cannot read {path}: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise EngineError(f"{path} is larger than {MAX_BYTES // 2**20} MiB; completions are for files written by hand")
     try:
         if b"\0" in data:
             raise UnicodeError

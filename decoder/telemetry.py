@@ -24,8 +24,9 @@ class TelemetryLog:
     """Append-only; the decoder is its only writer. At MAX_BYTES the file is set aside as `.1`, replacing the last.
 
     A record is a map with `v`, `kind`, `time` (seconds since 1970) and `run`. An `answer` adds document (a salted
-    hash), language, model, trigger, finish, reason, timings_ms, tokens, speculation and gamma (asked for, or None); a
-    `feedback` adds the `outcome`. `run` (of the decoder), `client` and `request` together name an answer.
+    hash), language, model, trigger, finish, reason, timings_ms, tokens, speculation, shown_characters, draft and gamma
+    (asked for, or None); a `feedback` adds the `outcome`. `run` (of the decoder), `client` and `request` together name
+    an answer.
     """
 
     path: Path
@@ -84,5 +85,5 @@ class TelemetryLog:
 
 def _without_path(model: str) -> str:
     """A catalog name or hub id as it is; of a folder the last part."""
-    is_folder = model.startswith(("/", "~", ".")) or "\\" in model
+    is_folder = model.startswith(("/", "~", ".")) or any(sign in model for sign in "\\:") or model.count("/") > 1
     return PureWindowsPath(model).name if is_folder else model

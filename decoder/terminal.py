@@ -13,8 +13,9 @@ from decoder.engine import EngineError
 from decoder.model_store import ModelStoreError
 from decoder.wire.frames import WireError
 
-out = Console(soft_wrap=True, highlight=False)
-err = Console(stderr=True, soft_wrap=True, highlight=False)
+# no emoji: a file name or a task may well hold `:x:`
+out = Console(soft_wrap=True, highlight=False, emoji=False)
+err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 _EXPECTED = (CatalogError, ConfigError, EngineError, ModelStoreError, WireError)
 

@@ -24,7 +24,7 @@ from lsp_server.documents import Document
 Connector = Callable[[], Awaitable[Connection]]
 
 ANSWER_SECONDS = 60.0
-"""A decoder that has not answered by then is taken to hang; it has deadlines of its own, far below this."""
+"""A decoder that has not answered by then is taken to hang; a completion that is of any use takes far less."""
 
 MAX_QUEUED_BYTES = 16 * 1024 * 1024
 """What may wait for a decoder that does not read; buffers beyond it are dropped and sent again whole later."""
@@ -132,6 +132,10 @@ class DecoderLink:
         except (WireError, OSError) as error:
             self._no_decoder = "decoder_unavailable"
             self._on_status(Status("error", str(error)))
+        except Exception as error:  # a fault of ours must not look like a decoder that loads for ever
+            logger.exception("connecting to the decoder failed")
+            self._no_decoder = "decoder_unavailable"
+            self._on_status(Status("error", f"connecting to the decoder failed: {error!r}; run `draftline doctor`"))
         finally:
             self._conversation = None
             self._plan_retry(now(), stable=connected_at is not None and now() - connected_at >= STABLE_SECONDS)

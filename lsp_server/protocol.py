@@ -127,7 +127,9 @@ class Protocol(LanguageServerProtocol):
         except Exception as error:  # cattrs raises many kinds; all mean the same here
             if method == types.INITIALIZE and isinstance(params, dict):
                 return _least_initialize_params(params)
-            raise JsonRpcInvalidParams(f"the parameters of {method} are not as LSP has them: {error!r}") from error
+            raise JsonRpcInvalidParams(
+                f"the parameters of {method} are not as LSP has them: {_faults(error)}"
+            ) from error
 
     def _refuse(self, id: Id | None, error: JsonRpcException) -> None:
         body = {"code": error.code, "message": error.message}
@@ -178,6 +180,13 @@ class Protocol(LanguageServerProtocol):
         """Leaves it to the process to end."""
         self.on_exit(self.exit_code)
         yield from ()
+
+
+def _faults(error: Exception) -> str:
+    """What is wrong and where, without the values: they may be code, and this goes into logs."""
+    from cattrs import transform_error
+
+    return "; ".join(transform_error(error))
 
 
 def _least_initialize_params(params: dict[str, Any]) -> types.InitializeParams:

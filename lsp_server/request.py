@@ -2,17 +2,11 @@
 
 from collections.abc import Sequence
 
-from decoder.wire.messages import Complete, Sampling, Trigger
+from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Complete, Sampling, Trigger
 from lsp_server.documents import Document
 from lsp_server.settings import Settings
 
-MAX_PREFIX = 32 * 1024
-"""Characters before the cursor."""
-
-MAX_SUFFIX = 8 * 1024
-"""Characters after the cursor."""
-
-_MIN_CUT_PREFIX = MAX_PREFIX * 3 // 4
+_MIN_CUT_PREFIX = PREFIX_CHARACTERS * 3 // 4
 """A prefix that had to be cut keeps at least this much, where the lines allow it."""
 
 
@@ -27,6 +21,7 @@ def completion_request(
         language=document.language_id,
         prefix=_prefix(document.lines, line, column),
         suffix=_suffix(document.lines, line, column),
+        line=line,
         max_tokens=settings.max_tokens,
         multiline=settings.multiline,
         trigger=trigger,
@@ -38,11 +33,11 @@ def completion_request(
 
 def _prefix(lines: Sequence[str], line: int, column: int) -> str:
     """Begins at the same place for many keystrokes: the decoder keeps its KV cache as long as it does."""
-    if column > MAX_PREFIX:
-        return lines[line][_roundest(column - MAX_PREFIX, column - _MIN_CUT_PREFIX) : column]
+    if column > PREFIX_CHARACTERS:
+        return lines[line][_roundest(column - PREFIX_CHARACTERS, column - _MIN_CUT_PREFIX) : column]
     first = latest = line
     size = column
-    while first > 0 and size + len(lines[first - 1]) <= MAX_PREFIX:
+    while first > 0 and size + len(lines[first - 1]) <= PREFIX_CHARACTERS:
         if size < _MIN_CUT_PREFIX:
             latest = first - 1
         first -= 1
@@ -54,12 +49,12 @@ def _prefix(lines: Sequence[str], line: int, column: int) -> str:
 
 def _suffix(lines: Sequence[str], line: int, column: int) -> str:
     """The rest of the line, and the lines below as far as they fit whole."""
-    rest = lines[line][column : column + MAX_SUFFIX]
+    rest = lines[line][column : column + SUFFIX_CHARACTERS]
     size, end = len(rest), line + 1
-    while end < len(lines) and size + len(lines[end]) <= MAX_SUFFIX:
+    while end < len(lines) and size + len(lines[end]) <= SUFFIX_CHARACTERS:
         size += len(lines[end])
         end += 1
-    return rest if len(lines[line]) - column > MAX_SUFFIX else "".join([rest, *lines[line + 1 : end]])
+    return rest if len(lines[line]) - column > SUFFIX_CHARACTERS else "".join([rest, *lines[line + 1 : end]])
 
 
 def _roundest(low: int, high: int) -> int:

@@ -63,9 +63,13 @@ class Server(LanguageServer):
         """Tells the editor; an error is also shown to the person, once."""
         self.protocol.notify(STATUS, {"state": status.state, "message": status.message, "model": status.model})
         if status.state == "error":
-            self._show_once(types.MessageType.Error, status.message)
+            self.show_error(status.message)
         else:
             self.window_log_message(types.LogMessageParams(types.MessageType.Info, status.message))
+
+    def show_error(self, sentence: str) -> None:
+        """Why there are no completions, and what to do; shown once."""
+        self._show_once(types.MessageType.Error, sentence)
 
     def show_warnings(self, sentences: tuple[str, ...]) -> None:
         """What the person should put right; each is shown once."""
@@ -101,7 +105,14 @@ def _initialize(ls: Server, params: types.InitializeParams) -> None:
     editor = params.client_info.name if params.client_info else "an editor"
     connect = ls.connect or _connector(f"{editor} {secrets.token_hex(4)}")
     ls.begin(
-        Session(encoding, settings, connect, ls.show_status, converts_line_ends=editor.lower().startswith(_LF_EDITORS))
+        Session(
+            encoding,
+            settings,
+            connect,
+            ls.show_status,
+            ls.show_error,
+            converts_line_ends=editor.lower().startswith(_LF_EDITORS),
+        )
     )
 
 

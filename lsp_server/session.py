@@ -13,6 +13,9 @@ from lsp_server.latest import Latest
 from lsp_server.request import completion_request
 from lsp_server.settings import Settings
 
+_FAILED = "engine_error: "
+"""So begins the reason of an answer that the decoder could not give; other empty answers are in order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
@@ -36,11 +39,15 @@ class Session:
         settings: Settings,
         connect: Connector,
         on_status: Callable[[Status], None],
+        on_error: Callable[[str], None],
         *,
         converts_line_ends: bool,
     ) -> None:
-        """converts_line_ends: the editor keeps text with LF, whatever the file has; a CR would become part of it."""
+        """on_error: learns why a request failed, in a sentence for people, at every such request.
+
+        converts_line_ends: the editor keeps text with LF, whatever the file has; a CR would become part of it."""
         self.settings = settings
+        self._on_error = on_error
         self._converts_line_ends = converts_line_ends
         self._initial_settings = settings
         self._encoding: Encoding = encoding
@@ -99,6 +106,8 @@ class Session:
         if answer is None or self._documents.get(uri) is not document or document.version != version:
             raise OutdatedError
         if not answer.text:
+            if answer.reason.startswith(_FAILED):
+                self._on_error(answer.reason.removeprefix(_FAILED))
             return None
         line_end = "\n" if self._converts_line_ends else document.line_end(place[0])
         text = selected.text + answer.text.replace("\n", line_end)

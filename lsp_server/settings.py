@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, get_args
 
 from decoder.wire.messages import Draft, Multiline
@@ -80,7 +79,7 @@ def _strings(value: Any) -> tuple[str, ...] | None:
 
 def _number(low: float, high: float) -> Callable[[Any], float]:
     def read(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError
         if not low <= value <= high:
             raise ValueError

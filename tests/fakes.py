@@ -121,7 +121,8 @@ def run_scripted_decoder() -> None:
 
     async def serve() -> None:
         async with ScriptedDecoder(Endpoint.default(), welcome=Welcome("0.2.0", os.getpid(), busy=False)) as decoder:
-            await decoder.left.wait()
+            async with asyncio.timeout(60):  # a test that was killed leaves nothing behind for long
+                await decoder.left.wait()
 
     asyncio.run(serve())
 

@@ -10,11 +10,12 @@ from rich.progress import Progress
 
 from decoder.assemble import assemble
 from decoder.bench.report import report, table
-from decoder.bench.run import MODES, Bench
+from decoder.bench.run import MODES, PROMPT_TOKENS, Bench
 from decoder.bench.tasks import Task, load_tasks, spread
 from decoder.complete_command import gamma_named
 from decoder.config import DecoderConfig, from_values
 from decoder.engine import EngineError
+from decoder.sampling import NonFiniteLogitsError
 from decoder.terminal import err, fail, out, plain_errors
 from decoder.wire.messages import Sampling
 
@@ -43,7 +44,7 @@ def bench(
     with plain_errors():
         config = _config(dtype)
         chosen = spread(load_tasks(tasks), limit)
-        _check_window(config, max_tokens)
+        _check_writable(json_file)
         runner_settings = {"modes": names, "tasks": len(chosen), "gamma": gamma, "max_tokens": max_tokens}
         result = _run(config, chosen, names, gamma_named(gamma), max_tokens, Sampling(temperature, seed=seed))
     result["settings"] |= runner_settings
@@ -56,17 +57,21 @@ def _run(
     config: DecoderConfig, tasks: list[Task], modes: list[str], gamma: int | None, max_tokens: int, sampling: Sampling
 ) -> dict[str, Any]:
     assembly = assemble(config)
+    _check_window(assembly.target.model.context_length, max_tokens)
     for name in modes:
         assembly.drafters.check(MODES[name])
     runner = Bench(assembly, modes, max_tokens=max_tokens, gamma=gamma, sampling=sampling)
-    for _ in runner.run(tasks[:1]):  # the first forwards allocate and warm up
-        pass
-    outcomes = []
-    with Progress(console=err, transient=True) as progress:
-        bar = progress.add_task("bench", total=len(tasks))
-        for group in runner.run(tasks):
-            outcomes += group
-            progress.advance(bar)
+    try:
+        for _ in runner.run(tasks[:1]):  # the first forwards allocate and warm up
+            pass
+        outcomes = []
+        with Progress(console=err, transient=True) as progress:
+            bar = progress.add_task("bench", total=len(tasks))
+            for group in runner.run(tasks):
+                outcomes += group
+                progress.advance(bar)
+    except NonFiniteLogitsError as error:
+        raise EngineError(f"{config.model}: {error}") from error
     settings = {
         "model": config.model,
         "dtype": assembly.dtype,
@@ -87,8 +92,12 @@ def _print(result: dict[str, Any], json_file: Path | None) -> None:
         f"{settings['model']} {settings['dtype']} on {settings['device']}, greedy texts against plain: "
         f"{same['identical']} identical, {same['tie_break']} parted at a near-tie, {same['diverged']} diverged"
     )
-    if json_file is not None:
+    if json_file is None:
+        return
+    try:
         json_file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        fail(f"--json {json_file} cannot be written: {error.strerror}; name another file")
 
 
 def _modes(text: str) -> list[str]:
@@ -107,7 +116,16 @@ def _config(dtype: str) -> DecoderConfig:
     return from_values(values, "--dtype")
 
 
-def _check_window(config: DecoderConfig, max_tokens: int) -> None:
-    needed = 600 + max_tokens + 64
-    if config.context_tokens < needed:
-        raise EngineError(f"bench needs context_tokens of at least {needed}, config.toml says {config.context_tokens}")
+def _check_window(context_length: int, max_tokens: int) -> None:
+    needed = PROMPT_TOKENS + max_tokens + 64
+    if context_length < needed:
+        raise EngineError(
+            f"bench needs a window of {needed} tokens, here it is {context_length}: raise context_tokens in"
+            " config.toml, lower --max-tokens, or take a model with a longer window"
+        )
+
+
+def _check_writable(json_file: Path | None) -> None:
+    """Before the run: a result that took half an hour should not be lost to a slip of the pen."""
+    if json_file is not None and (json_file.is_dir() or not json_file.parent.is_dir()):
+        raise EngineError(f"--json {json_file} cannot be written: name a file in a folder that exists")

@@ -19,11 +19,12 @@ def compare(
     other: Sequence[int],
     context: Sequence[int],
     *,
+    num_tokens: int,
     next_logits: Callable[[Sequence[int]], Array],
     continue_plain: Continue,
     margin: float,
 ) -> Identity:
-    """Classifies `other` against the `plain` greedy text after `context`.
+    """Classifies `other` against the `plain` greedy text after `context`, both of `num_tokens` tokens unless stopped.
 
     tie_break: wherever they part, the two tokens' logits are within `margin`, and plain decoding continued from the
     other token gives the other text. Anything else is diverged.
@@ -40,7 +41,7 @@ def compare(
         if float(logits.max()) - float(logits[other[at]]) > margin:
             return "diverged"
         head = list(other[: at + 1])
-        expected = head + list(continue_plain([*context, *head], len(other) - len(head)))
+        expected = head + list(continue_plain([*context, *head], num_tokens - len(head)))
 
 
 def is_looping(tokens: Sequence[int]) -> bool:

@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from decoder.bench.identity import is_looping
@@ -76,16 +75,20 @@ def report(outcomes: Sequence[Outcome], *, settings: dict[str, Any]) -> dict[str
 
 
 def table(result: dict[str, Any]) -> Table:
-    """The result for a person: every mode over all texts, then over those that do not loop."""
-    shown = Table("mode", "texts", box=box.SIMPLE_HEAD)
-    for name in ("tasks", "tokens/s", "ms/task", "tokens/step", "total", "accepted", "speed", "median"):
+    """The result for a person, 80 columns wide: every mode over all texts, then over those that do not loop.
+
+    tok/step and speed as medians over tasks, beside them as totals.
+    """
+    shown = Table(box=None, padding=(0, 1), pad_edge=False, collapse_padding=True)
+    shown.add_column("mode", no_wrap=True)
+    for name in ("tasks", "tok/s", "ms/task", "tok/step", "total", "accepted", "speed", "total"):
         shown.add_column(name, justify="right", no_wrap=True)
     for mode, figures in result["modes"].items():
-        shown.add_row(mode, "all", *_cells(figures, result["ratios"]["all"].get(mode, {})))
+        shown.add_row(mode, *_cells(figures, result["ratios"]["all"].get(mode, {})))
     for mode, figures in result["modes"].items():
         if figures["without_looping"]:
             ratio = result["ratios"]["without_looping"].get(mode, {})
-            shown.add_row(mode, "not looping", *_cells(figures["without_looping"], ratio))
+            shown.add_row(f"{mode} (no loops)", *_cells(figures["without_looping"], ratio))
     return shown
 
 
@@ -97,8 +100,8 @@ def _cells(row: dict[str, Any], ratio: dict[str, float]) -> list[str]:
         f"{row['tokens_per_step']:.2f}",
         f"{row['tokens_per_step_total']:.2f}",
         f"{row['acceptance']:.0%}",
-        f"{ratio['total']:.2f}x" if ratio else "",
         f"{ratio['median']:.2f}x" if ratio else "",
+        f"{ratio['total']:.2f}x" if ratio else "",
     ]
 
 

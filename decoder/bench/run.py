@@ -68,7 +68,7 @@ class Bench:
     def _prompt(self, task: Task) -> list[int]:
         tokenizer = self._assembly.tokenizer
         tokens = tokenizer.encode(to_lf(task.prefix))[-PROMPT_TOKENS:]
-        return [*tokenizer.prompt_prefix, *tokens] or [min(self._stop_ids)]
+        return [*tokenizer.prompt_prefix, *tokens] or [min(self._stop_ids, default=0)]
 
     def _decode(self, prompt: Sequence[int], draft: Draft, max_tokens: int | None = None) -> tuple[Tally, float]:
         request = replace(_REQUEST, draft=draft, gamma=self._gamma)
@@ -96,6 +96,7 @@ class Bench:
                 runs["plain"][0].tokens,
                 tally.tokens,
                 prompt,
+                num_tokens=self._max_tokens,
                 next_logits=self._next_logits,
                 continue_plain=self._continue_plain,
                 margin=TIE_MARGIN[self._assembly.dtype],

@@ -2,7 +2,8 @@
 
 import gzip
 import json
-from collections import defaultdict
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,12 +47,15 @@ def load_tasks(path: Path) -> list[Task]:
         found = [_task(row, texts) for row in tasks]
     except FileNotFoundError as error:
         raise EngineError(f"no tasks at {path}: {error.filename} does not exist") from error
-    except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise EngineError(f"the tasks at {path} cannot be read: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise EngineError(f"the tasks at {path} are not of the expected form: {error!r}") from error
     if not found:
         raise EngineError(f"no tasks at {path}: the file is empty")
+    name, times = Counter(task.id for task in found).most_common(1)[0]
+    if times > 1:
+        raise EngineError(f"the tasks at {path} are not of the expected form: {times} tasks have the id {name!r}")
     return found
 
 
@@ -73,13 +77,22 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _task(row: dict[str, Any], texts: dict[str, str]) -> Task:
-    buffers = (OpenBuffer(each["path"], each.get("text") or texts[each["sha"]]) for each in row.get("open_buffers", ()))
     return Task(
-        id=row["id"],
-        language=row["lang"],
-        path=row["path"],
-        prefix=row["prefix"],
-        middle=row.get("middle", ""),
-        suffix=row.get("suffix", ""),
-        open_buffers=tuple(buffers),
+        id=_string(row["id"]),
+        language=_string(row["lang"]),
+        path=_string(row["path"]),
+        prefix=_string(row["prefix"]),
+        middle=_string(row.get("middle", "")),
+        suffix=_string(row.get("suffix", "")),
+        open_buffers=tuple(_open_buffer(each, texts) for each in row.get("open_buffers", ())),
     )
+
+
+def _open_buffer(row: dict[str, Any], texts: dict[str, str]) -> OpenBuffer:
+    return OpenBuffer(_string(row["path"]), _string(row["text"] if "text" in row else texts[row["sha"]]))
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no string")
+    return value

@@ -5,6 +5,9 @@ import re
 from decoder.wire.frames import WireError
 from decoder.wire.messages import PROTOCOL, Welcome
 
+_STAGES = ("dev", "a", "b", "rc", "", "post")
+_VERSION = re.compile(rf"(?P<release>\d+(?:\.\d+)*)\.?(?P<stage>{'|'.join(filter(None, _STAGES))}|)(?P<number>\d*)")
+
 
 def must_replace(welcome: Welcome, version: str) -> bool:
     """True where the running decoder is older than `version` and nobody else uses it.
@@ -16,7 +19,7 @@ def must_replace(welcome: Welcome, version: str) -> bool:
     >>> must_replace(Welcome(version="0.9.0", pid=7, busy=True), "0.10.0")
     False
     """
-    older = _numbers(welcome.version) < _numbers(version)
+    older = _age(welcome.version) < _age(version)
     if older and not welcome.busy:
         return True
     if welcome.protocol == PROTOCOL:
@@ -28,5 +31,16 @@ def must_replace(welcome: Welcome, version: str) -> bool:
     raise WireError(f"{running}, {ours}; update this draftline, or run `draftline stop` to use this one everywhere")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
+def _age(version: str) -> tuple[list[int], int, int]:
+    """What orders versions as PEP 440 does: release numbers, then stage, then number of the stage.
+
+    >>> _age("0.2.0.dev3") < _age("0.2rc1") < _age("0.2.0") < _age("0.10")
+    True
+    """
+    found = _VERSION.match(version)
+    if found is None:
+        return [], 0, 0  # older than anything
+    release = [int(number) for number in found["release"].split(".")]
+    while release and release[-1] == 0:
+        release.pop()
+    return release, _STAGES.index(found["stage"]), int(found["number"] or 0)

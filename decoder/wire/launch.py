@@ -43,8 +43,8 @@ async def connect_or_start(
         connection = await _join(endpoint, client=client, version=version, replace=True)
         if connection is not None:
             return connection
-        endpoint.clear()
         try:
+            endpoint.clear()
             process = _spawn(command)
         except OSError as error:
             raise WireError(f"the decoder could not be started: {error}; see {log_path().parent}") from error
@@ -108,6 +108,8 @@ async def _lock(path: Path, seconds: float, owner: str) -> AsyncIterator[None]:
             if asyncio.get_running_loop().time() > deadline:
                 raise WireError(f"{owner} for {seconds:.0f} s; run `draftline stop`") from error
             await asyncio.sleep(0.05)
+        except OSError as error:
+            raise WireError(f"cannot lock {path}: {error.strerror}; remove it or set XDG_RUNTIME_DIR") from error
     try:
         yield
     finally:
@@ -117,8 +119,10 @@ async def _lock(path: Path, seconds: float, owner: str) -> AsyncIterator[None]:
 def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """The decoder outlives us: its own session, no terminal, no pipe of ours, no folder of ours."""
     log = log_path()
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     environment = dict(os.environ)
+    if config := environment.get("DRAFTLINE_CONFIG"):  # it is meant from where we are, not from where the decoder runs
+        environment["DRAFTLINE_CONFIG"] = str(Path(config).absolute())
     if sys.platform == "linux":  # huge pages where the system offers them on request (madvise)
         environment.setdefault("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         environment.setdefault("THP_MEM_ALLOC_ENABLE", "1")

@@ -23,10 +23,12 @@ def test_a_file_names_only_what_differs(config_file: Path) -> None:
     [
         ("model", 3, "must be a string"),
         ("model", ["a"], "must be a string"),
+        ("model", "", "must name a model, as in model = 'smollm2-135m'"),
         ("dtype", "float16", "must be one of auto, float32, bfloat16"),
         ("device", "gpu", "must be one of auto, cpu, cuda, cuda:N, spread"),
         ("device", "cuda:x", "must be one of auto, cpu, cuda, cuda:N, spread"),
         ("threads", -1, "must be at least 0"),
+        ("threads", 10**20, "must be at most 1024"),
         ("threads", 2.5, "must be a whole number"),
         ("threads", True, "must be a whole number"),
         ("context_tokens", 63, "must be at least 64"),

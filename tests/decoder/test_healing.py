@@ -80,6 +80,16 @@ def test_several_tokens_may_stand_for_what_was_one(tokenizer: Tokenizer, healing
     assert heal(tokenizer, healing, "def total", ["Ġto"], ["tales"]) == "def totales"
 
 
+def test_a_full_window_ends_it(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    # tokens of one character each did not fit any more, which was an error instead of an answer
+    letters = [tokenizer.token_id(letter) for letter in ("Ġ", "t", "o", "t")]
+    model = Favourites(tokenizer.vocabulary, [[letter] for letter in letters if letter is not None])
+    context = [5000] * (model.context_length - 1)
+    steps = list(healing.write(PrefixCache(model), context, b" total", Sampler(Sampling())))
+    assert [step.tokens[0] for step in steps] == letters[:2]
+    assert len(context) == model.context_length + 1, "the last token is written, and never read"
+
+
 def test_special_tokens_never_agree_with_typed_text(tokenizer: Tokenizer, healing: TokenHealing) -> None:
     for typed in (b"<", b"<|", b"<|im_end|>", b"\n"):
         assert not tokenizer.special_ids & set(healing.agreeing(typed).tolist())

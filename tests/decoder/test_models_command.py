@@ -77,6 +77,24 @@ def test_a_folder_of_the_users_own_is_its_own_path_and_stays(tmp_path: Path) -> 
     assert (tmp_path / "config.json").exists()
 
 
+def test_remove_of_what_cannot_be_deleted_is_a_sentence(pulled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a store that others may only read gave a traceback, or "removed" while it was still there
+    def refuse(_path: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pathlib.Path.unlink", refuse)
+        result = run("remove", "owner/model")
+    assert result.exit_code == 1
+    assert "can't be removed from" in result.stderr
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", lambda *_args, **_options: None)
+        result = run("remove", "owner/model")
+    assert result.exit_code == 1
+    assert "only be removed in part" in result.stderr
+    assert pulled.exists()
+
+
 def test_pull_brings_a_model_once(store: ModelStore, tiny: ModelEntry) -> None:
     first = run("pull", tiny.name)
     assert first.exit_code == 0, first.stderr

@@ -51,6 +51,13 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes | None
     assert str(path) in str(caught.value)
 
 
+def test_a_file_without_a_size_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    # the size that a device tells is 0: all of it was read, until the memory was full
+    monkeypatch.setattr("decoder.source_file.MAX_BYTES", 1000)
+    with pytest.raises(EngineError, match="is larger than"):
+        read_source(Path("/dev/zero"))
+
+
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="cannot read"):
         read_source(tmp_path)

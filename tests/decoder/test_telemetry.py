@@ -67,6 +67,8 @@ def test_a_record_holds_what_the_report_needs(tmp_path: Path) -> None:
         Answer(4, "x", model=f"/home/{MARKER}/models/mine"),
         Answer(4, "x", model=f"~/{MARKER}/mine"),
         Answer(4, "x", model=f"C:\\Users\\{MARKER}\\mine"),
+        Answer(4, "x", model=f"C:/{MARKER}/mine"),
+        Answer(4, "x", model=f"models/{MARKER}/mine"),
     ],
 )
 def test_neither_code_nor_paths_are_written_in_clear(tmp_path: Path, answer: Answer) -> None:

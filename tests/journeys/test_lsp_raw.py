@@ -24,7 +24,7 @@ from decoder.wire.messages import Answer, BufferEdited, BufferOpened, Cancel, Co
 from tests.fakes import ScriptedDecoder
 from tests.lsp_client import SERVE, LspClient, frame, private_environment
 
-A, B = "file:///work/a.py", "file:///work/%C3%A9.ts"
+A, B = "file:///project/a.py", "file:///project/%C3%A9.ts"
 READY = Status("ready", "llama is ready", model="llama")
 
 NOISY_START = """

@@ -146,6 +146,17 @@ async def test_a_decoder_that_cannot_be_reached_is_told_once_and_not_tried_at_ev
     assert Status("error", "no model; run `draftline doctor`") in editor.statuses
 
 
+async def test_a_fault_of_ours_on_the_way_to_the_decoder_is_told() -> None:
+    # a user without a home directory saw "loading" for ever
+    async def connect() -> Connection:
+        raise RuntimeError("Could not determine home directory.")
+
+    editor = Editor(connect)
+    await editor.until_reason_is("decoder_unavailable")
+    assert "home directory" in editor.statuses[-1].message
+    await editor.link.aclose()
+
+
 async def test_one_way_messages_without_a_decoder_are_no_error(editor: Editor) -> None:
     editor.open("file:///a")
     editor.link.buffer_edited(edit(2))

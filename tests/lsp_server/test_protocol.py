@@ -84,6 +84,15 @@ async def test_a_request_that_cannot_be_served_is_answered_with_the_right_code(
     assert await editor.code(1) == code
 
 
+async def test_the_log_names_what_is_wrong_and_no_code(editor: Editor, caplog: pytest.LogCaptureFixture) -> None:
+    # a value of the wrong type was quoted in the editor's log
+    await editor.begin()
+    document = {"uri": "file:///a.py", "languageId": "python", "version": "zz-code", "text": "zz-code"}
+    editor.say(method="textDocument/didOpen", params={"textDocument": document})
+    assert "expected int @ $.text_document.version" in caplog.text
+    assert "zz-code" not in caplog.text
+
+
 async def test_notifications_that_make_no_sense_are_ignored(editor: Editor, decoder: ScriptedDecoder) -> None:
     await editor.begin()
     await editor.until_ready()

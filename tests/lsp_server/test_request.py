@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import lsp_server.request
-from decoder.wire.messages import Complete
+from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Complete
 from lsp_server.documents import Document
-from lsp_server.request import MAX_PREFIX, MAX_SUFFIX, completion_request
+from lsp_server.request import completion_request
 from lsp_server.settings import Settings
 
 
@@ -43,6 +43,12 @@ def test_a_small_document_travels_whole() -> None:
     assert (message.document, message.language) == ("file:///a.py", "python")
 
 
+def test_the_cursors_line_is_the_documents_whatever_of_it_travels() -> None:
+    # it was left out: drafts came from the lines around the cursor, and never from those at the top
+    assert request("a\nb\nc\n", 2, 0).line == 2
+    assert request("a line\n" * 50_000, 40_000, 0).line == 40_000
+
+
 def test_settings_reach_the_request() -> None:
     settings = Settings(max_tokens=7, multiline="never", temperature=0.5, draft="lookup", gamma=3)
     message = completion_request(document(""), (0, 0), settings, id=9, trigger="invoked")
@@ -58,12 +64,12 @@ def test_the_windows_are_next_to_the_cursor_bounded_and_cut_at_line_starts(width
     before, after = "".join(lines[:line]) + lines[line][:2], "".join([lines[line][2:], *lines[line + 1 :]])
     assert before.endswith(message.prefix)
     assert after.startswith(message.suffix)
-    assert len(message.prefix) <= MAX_PREFIX
-    assert len(message.suffix) <= max(MAX_SUFFIX, width)
+    assert len(message.prefix) <= PREFIX_CHARACTERS
+    assert len(message.suffix) <= max(SUFFIX_CHARACTERS, width)
     cut = len(before) - len(message.prefix)
     assert cut == 0 or before[cut - 1] == "\n"
-    assert cut == 0 or len(message.prefix) >= MAX_PREFIX * 3 // 4 - width
-    assert len(message.suffix) in (len(after), MAX_SUFFIX) or message.suffix.endswith("\n")
+    assert cut == 0 or len(message.prefix) >= PREFIX_CHARACTERS * 3 // 4 - width
+    assert len(message.suffix) in (len(after), SUFFIX_CHARACTERS) or message.suffix.endswith("\n")
 
 
 @pytest.mark.parametrize("width", [5, 40, 300])
@@ -74,7 +80,7 @@ def test_the_prefix_begins_at_the_same_place_for_many_keystrokes(width: int) -> 
         message = completion_request(mirror, (number, width), Settings(), id=1)
         starts.append(number * (width + 1) + width - len(message.prefix))
     num_moves = sum(before != after for before, after in itertools.pairwise(starts))
-    num_windows = 1500 * (width + 1) / MAX_PREFIX
+    num_windows = 1500 * (width + 1) / PREFIX_CHARACTERS
     assert num_moves <= 12 * num_windows + 3
 
 
@@ -85,9 +91,9 @@ def test_the_middle_of_one_giant_line_is_bounded_and_steady() -> None:
     for column in range(2_500_000, 2_500_400):
         message = completion_request(mirror, (0, column), Settings(), id=1)
         start = column - len(message.prefix)
-        assert MAX_PREFIX * 3 // 4 <= len(message.prefix) <= MAX_PREFIX
+        assert PREFIX_CHARACTERS * 3 // 4 <= len(message.prefix) <= PREFIX_CHARACTERS
         assert text.startswith(message.prefix + message.suffix, start)
-        assert len(message.suffix) == MAX_SUFFIX
+        assert len(message.suffix) == SUFFIX_CHARACTERS
         starts.add(start)
     assert len(starts) <= 2
 

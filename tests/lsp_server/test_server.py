@@ -256,6 +256,20 @@ async def test_an_error_of_the_decoder_is_shown_once_and_told_as_status(editor: 
     assert error in editor.notifications("draftline/status")
 
 
+async def test_why_a_request_failed_is_shown_once(editor: Editor, decoder: ScriptedDecoder) -> None:
+    # with a way of drafting that is not available, ghost text just never came
+    await editor.begin(options={"draft": "syntax"})
+    await editor.until_ready()
+    editor.open("")
+    reasons = ["engine_error: draft 'syntax' is not available; use 'lookup'", "model_wrote_nothing"]
+    for id in range(1, 5):
+        decoder.reply = lambda request, id=id: Answer(request.id, reason=reasons[id % 2])  # type: ignore[misc]
+        editor.ask(id, 0, 0)
+        assert (await editor.answer(id))["result"] == {"items": []}
+    errors = [shown["message"] for shown in editor.notifications("window/showMessage")]
+    assert errors == ["draft 'syntax' is not available; use 'lookup'"]
+
+
 async def test_a_ready_decoder_names_its_model(editor: Editor, decoder: ScriptedDecoder) -> None:
     await editor.begin()
     await editor.until_ready()

@@ -45,6 +45,7 @@ def test_nothing_set_means_the_defaults(options: object) -> None:
         ("languages", "python", "a list of language ids"),
         ("languages", [1], "a list of language ids"),
         ("maxTokens", 0, "a whole number from 1 to 512"),
+        ("maxTokens", 10**400, "a whole number from 1 to 512"),
         ("maxTokens", True, "a whole number from 1 to 512"),
         ("maxTokens", 1.5, "a whole number from 1 to 512"),
         ("multiline", "sometimes", '"auto", "always" or "never"'),

@@ -24,7 +24,9 @@ def continue_plain(context: Sequence[int], num_tokens: int) -> Sequence[int]:
 
 
 def verdict(other: Sequence[int], margin: float = 0.5) -> str:
-    return compare([1, 3, 3], other, [0], next_logits=next_logits, continue_plain=continue_plain, margin=margin)
+    return compare(
+        [1, 3, 3], other, [0], num_tokens=3, next_logits=next_logits, continue_plain=continue_plain, margin=margin
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,8 @@ def verdict(other: Sequence[int], margin: float = 0.5) -> str:
         ([3, 3, 3], 0.5, "diverged"),
         ([1, 3], 0.5, "diverged"),
         ([1, 3, 3, 3], 0.5, "diverged"),
-        ([2, 3], 0.5, "tie_break"),
+        ([2, 3], 0.5, "diverged"),  # cut short: what followed a near-tie was compared only as far as it went
+        ([2, 3, 3, 3], 0.5, "diverged"),
     ],
 )
 def test_texts_part_only_at_a_near_tie_and_follow_plain_decoding_from_there(

@@ -29,6 +29,12 @@ def test_a_single_file_holds_the_texts_inside(tmp_path: Path) -> None:
     assert load_tasks(file)[0].open_buffers == (OpenBuffer("b.py", "y"),)
 
 
+def test_an_empty_file_may_be_open(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.jsonl"
+    file.write_text(json.dumps(ROW | {"open_buffers": [{"path": "__init__.py", "text": ""}]}), encoding="utf-8")
+    assert load_tasks(file)[0].open_buffers == (OpenBuffer("__init__.py", ""),)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -38,7 +44,11 @@ def test_a_single_file_holds_the_texts_inside(tmp_path: Path) -> None:
         (b'{"id": 1}\n', "not of the expected form"),
         (b"[1]\n", "not of the expected form"),
         (b"\x1f\x8bbroken", "cannot be read"),
+        (bytes([*gzip.compress(b"{}" * 999)[:12], 255, 255, 255, 255]), "cannot be read"),
         (json.dumps(ROW | {"open_buffers": [{"path": "b", "sha": "?"}]}).encode(), "not of the expected form"),
+        (json.dumps(ROW | {"prefix": 5}).encode(), "5 is no string"),
+        (json.dumps(ROW | {"lang": None}).encode(), "None is no string"),
+        ((json.dumps(ROW) + "\n").encode() * 2, "2 tasks have the id 't1'"),
     ],
 )
 def test_unusable_tasks_are_told_with_their_path(tmp_path: Path, content: bytes | None, said: str) -> None:

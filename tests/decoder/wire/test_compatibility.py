@@ -17,7 +17,13 @@ def running(version: str, *, busy: bool = False, protocol: int = PROTOCOL) -> We
         ("0.9.0", "0.10.0", True),
         ("0.10.0", "0.9.0", False),
         ("1.0", "1.0.1", True),
+        ("1.0", "1.0.0", False),
         ("0.1.0", "0.1.0+local", False),
+        ("0.2.0rc1", "0.2.0", True),  # the number of a pre-release made it look newer than the release
+        ("0.2.0.dev7", "0.2.0a1", True),
+        ("0.2.0", "0.2.0.dev7", False),
+        ("unknown", "0.1.0", True),
+        ("0.1.0", "unknown", False),
     ],
 )
 def test_only_an_older_decoder_is_replaced(theirs: str, ours: str, replaced: bool) -> None:

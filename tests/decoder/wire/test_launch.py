@@ -1,8 +1,11 @@
 """What can go wrong when a decoder is started (see also tests/lsp_server/test_launch.py)."""
 
 import asyncio
+import re
 import socket
+import stat
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +83,33 @@ async def test_a_state_directory_that_cannot_be_made_is_one_sentence(
     (endpoint.directory / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(endpoint.directory / "file" / "state"))
     with pytest.raises(WireError, match=r"^the decoder could not be started: .*state"):
+        await start(endpoint, *SCRIPTED)
+
+
+async def test_a_configuration_named_from_here_is_found_from_elsewhere(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the decoder runs in the home directory, and looked for the file there
+    monkeypatch.setenv("DRAFTLINE_CONFIG", "my/config.toml")
+    with pytest.raises(WireError, match=re.escape(f"({Path.cwd() / 'my' / 'config.toml'})")):
+        await start(endpoint, sys.executable, "-c", "import os; raise SystemExit(os.environ['DRAFTLINE_CONFIG'])")
+
+
+async def test_the_state_directory_is_private(endpoint: Endpoint) -> None:
+    # the decoder's log and the times of completions lay open to other users
+    with pytest.raises(WireError):
+        await start(endpoint, sys.executable, "-c", "raise SystemExit(1)")
+    assert stat.S_IMODE(launch.log_path().parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("start.lock", r"^cannot lock .*start\.lock"), ("decoder.sock", r"^the decoder could not be started: ")],
+)
+async def test_what_stands_in_the_way_is_named(endpoint: Endpoint, name: str, said: str) -> None:
+    # a traceback on the command line
+    (endpoint.directory / name).mkdir()
+    with pytest.raises(WireError, match=said):
         await start(endpoint, *SCRIPTED)
 
 

@@ -1,0 +1,190 @@
+"""The bench over a scripted model: what it compares is compared, and a wrong text is found whoever wrote it."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from decoder import speculate
+from decoder.accept import Accepted
+from decoder.assemble import Assembly
+from decoder.bench.command import bench
+from decoder.bench.run import Bench, Outcome
+from decoder.bench.tasks import OpenBuffer, Task
+from decoder.drafters import LOOKUP_GAMMA, Drafters
+from decoder.sampler import Sampler
+from decoder.wire.messages import Complete, Sampling
+from drafting.corpus import Corpus
+from drafting.interface import Array, Draft, Drafter
+from drafting.prefix_cache import PrefixCache
+from tests.fakes import ScriptedModel, byte_tokenizer
+
+REPLY = "compute(alpha, beta)\n"
+TASKS = (
+    Task("one", "python", "a.py", "x = ", "", "", (OpenBuffer("b.py", f"y = {REPLY}"),)),
+    Task("two", "go", "a.go", "x = 1; x = ", "", "", (OpenBuffer("b.go", "x = compute(gamma)\n"),)),
+    Task("three", "go", "c.go", "", "", "", ()),
+)
+
+
+class Careless(ScriptedModel):
+    """Takes a wrong turn in forward passes of several rows only, as a faulty attention mask would."""
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        logits = super().extend(tokens, last=last)
+        if len(logits) > 3:
+            logits = logits.copy()
+            logits[2] = np.roll(logits[2], 1)
+        return logits
+
+
+class Broken(ScriptedModel):
+    """Computes nothing that means anything."""
+
+    def row(self, tokens: Sequence[int]) -> Array:
+        return super().row(tokens) * np.float32(np.nan)
+
+
+class Counted(ScriptedModel):
+    """Remembers how many tokens each forward pass took in whose logits were wanted."""
+
+    def __init__(self, replies: dict[str, str]) -> None:
+        super().__init__(replies)
+        self.sizes: list[int] = []
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        if last != 0:
+            self.sizes.append(len(tokens))
+        return super().extend(tokens, last=last)
+
+
+def assembly(model: ScriptedModel | None = None, *, context_length: int = 4096) -> Assembly:
+    target = model or ScriptedModel({"x = ": REPLY}, context_length=context_length)
+    tokenizer = byte_tokenizer()
+    corpus = Corpus(tokenizer.encode)
+    return Assembly(tokenizer, PrefixCache(target), corpus, Drafters(target, corpus), "cpu", "float32")
+
+
+def outcomes(parts: Assembly, **settings: int) -> list[Outcome]:
+    options = {"max_tokens": 16} | settings
+    runner = Bench(parts, ["plain", "lookup"], gamma=None, sampling=Sampling(), **options)
+    return [each for group in runner.run(TASKS) for each in group]
+
+
+def test_modes_write_the_same_text_and_lookup_does_so_in_fewer_steps() -> None:
+    parts = assembly()
+    plain, lookup = outcomes(parts)[:2]
+    assert (plain.identity, lookup.identity) == (None, "identical")
+    assert parts.tokenizer.decode(lookup.tokens) == REPLY[:16]
+    assert plain.speculation.steps == 16
+    assert lookup.speculation.steps < 8
+    assert parts.corpus.num_tokens == 0, "no task drafts from the buffers of another"
+
+
+def test_the_prompt_is_evaluated_before_the_clock_starts() -> None:
+    model = Counted({"x = ": REPLY})
+    outcomes(assembly(model))
+    assert max(model.sizes) <= 1 + LOOKUP_GAMMA < len(TASKS[1].prefix)
+
+
+def test_no_mode_always_runs_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    make = Drafters.make
+
+    def noted(self: Drafters, request: Complete, sampler: Sampler) -> Drafter:
+        ran.append(request.draft)
+        return make(self, request, sampler)
+
+    monkeypatch.setattr(Drafters, "make", noted)
+    outcomes(assembly())
+    assert ran == ["none", "lookup", "lookup", "none", "none", "lookup"]
+
+
+def test_a_task_without_a_prefix_is_no_obstacle() -> None:
+    assert [each.identity for each in outcomes(assembly()) if each.task.id == "three"] == [None, "identical"]
+
+
+def test_a_model_that_errs_in_blocks_is_found() -> None:
+    verdicts = {each.task.id: each.identity for each in outcomes(assembly(Careless({"x = ": REPLY}))) if each.identity}
+    assert verdicts["one"] == "diverged"
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        lambda draft, target, _uniform: Accepted(len(draft.tokens), int(target[-1].argmax())),  # whatever was drafted
+        lambda _draft, target, _uniform: Accepted(0, int(target[-1].argmax())),  # the bonus of a draft that fell
+    ],
+)
+def test_a_wrong_acceptance_rule_is_found(
+    monkeypatch: pytest.MonkeyPatch, accept: Callable[[Draft, Array, object], Accepted]
+) -> None:
+    monkeypatch.setattr(speculate, "accept", accept)
+    verdicts = {each.task.id: each.identity for each in outcomes(assembly()) if each.identity}
+    assert verdicts["two"] == "diverged"
+
+
+def test_a_text_cut_short_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = speculate.speculate
+
+    def short(*arguments: object, **options: object) -> object:
+        steps = whole(*arguments, **options)  # type: ignore[arg-type]
+        return (step for number, step in enumerate(steps) if number < 2)
+
+    monkeypatch.setattr("decoder.bench.run.speculate", short)
+    assert "diverged" in [each.identity for each in outcomes(assembly())]
+
+
+def command(folder: Path, parts: Assembly, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
+    """`draftline bench` over TASKS with these parts."""
+    row = {"lang": "python", "path": "a.py", "prefix": "x = 1; x = "}
+    buffers = [{"path": "b.py", "text": f"x = {REPLY}"}]
+    file = folder / "tasks.jsonl"
+    file.write_text(json.dumps({**row, "id": "a:x:1", "open_buffers": buffers}), encoding="utf-8")
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(folder / "config.toml"))
+    (folder / "config.toml").touch()
+    monkeypatch.setattr("decoder.bench.command.assemble", lambda _config: parts)
+    app = typer.Typer()
+    app.command()(bench)
+    return CliRunner().invoke(app, [str(file), *arguments])
+
+
+def test_a_text_that_differs_ends_the_command_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = command(tmp_path, assembly(Careless({"x = ": REPLY})), monkeypatch)
+    assert result.exit_code == 1
+    assert "1 texts differ from plain decoding: a:x:1" in result.stderr
+    assert "1 diverged" in result.stdout
+
+
+def test_the_result_is_an_object_in_a_file_or_on_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for target in ("-", str(tmp_path / "result.json")):
+        result = command(tmp_path, assembly(), monkeypatch, "--json", target, "--max-tokens", "8")
+        assert result.exit_code == 0, result.output
+        text = result.stdout if target == "-" else Path(target).read_text(encoding="utf-8")
+        found = json.loads(text)
+        assert found["identity"] == {"identical": 1, "tie_break": 0, "diverged": 0}
+        assert {"modes", "peers", "ratios", "identity", "machine", "versions"} <= found.keys()
+        assert found["modes"]["lookup"]["by_language"]["python"]["tasks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts", "said"),
+    [
+        (("--json", "missing/result.json"), assembly(), "name a file in a folder that exists"),
+        ((), assembly(context_length=512), "bench needs a window of 712 tokens, here it is 512"),
+        ((), assembly(Broken({})), "logits are not finite"),
+        (("--modes", "plain,model"), assembly(), "needs a draft model"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], parts: Assembly, said: str
+) -> None:
+    # tracebacks, one of them after the whole run
+    result = command(tmp_path, parts, monkeypatch, *arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert said in result.stderr

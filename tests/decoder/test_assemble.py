@@ -1,0 +1,86 @@
+"""From the settings to an engine, with small models in folders of the user's own."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from decoder.assemble import assemble
+from decoder.config import DecoderConfig
+from decoder.engine import EngineError
+from decoder.wire.messages import Answer, Complete
+from tests.fakes import byte_tokenizer, tiny_llama
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def saved(folder: Path, seed: int, *, added: str = "") -> Path:
+    """A tiny model and its tokenizer, as `save_pretrained` leaves them; `added` is one more token."""
+    inner = byte_tokenizer()._inner
+    if added:
+        inner.add_tokens([added])
+    tiny_llama(seed, vocabulary=inner.get_vocab_size())._model.save_pretrained(folder)
+    inner.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}), encoding="utf-8")
+    return folder
+
+
+def answer(config: DecoderConfig, request: Complete) -> Answer:
+    async def ask() -> Answer:
+        engine = assemble(config).engine(config)
+        try:
+            return await engine.complete(request)
+        finally:
+            await engine.aclose()
+
+    return asyncio.run(ask())
+
+
+REQUEST = Complete(1, "a.py", "python", "def area(width, height):\n    return ", "", max_tokens=24, multiline="always")
+BY_MODEL = replace(REQUEST, draft="model")
+
+
+def test_settings_reach_the_model(tmp_path: Path) -> None:
+    folder = str(saved(tmp_path, 1))
+    parts = assemble(DecoderConfig(model=folder, device="cpu", context_tokens=100, prompt_tokens=50))
+    assert (parts.target.model.context_length, parts.dtype, parts.device) == (100, "float32", "cpu")
+    assert parts.target.model.name == folder
+    assert assemble(DecoderConfig(model=folder, device="cpu", dtype="bfloat16")).dtype == "bfloat16"
+
+
+def test_a_draft_model_named_in_the_settings_drafts(tmp_path: Path) -> None:
+    target, other = str(saved(tmp_path / "target", 1)), str(saved(tmp_path / "other", 2))
+    plain = answer(DecoderConfig(model=target, device="cpu"), REQUEST)
+    itself = answer(DecoderConfig(model=target, draft_model=target, device="cpu"), BY_MODEL)
+    assert itself.speculation.drafted > 10
+    assert itself.speculation.accepted == itself.speculation.drafted
+    stranger = answer(DecoderConfig(model=target, draft_model=other, device="cpu"), BY_MODEL)
+    assert stranger.speculation.accepted < stranger.speculation.drafted
+    assert plain.text == itself.text == stranger.text != ""
+
+
+def test_a_draft_model_that_speaks_otherwise_is_refused_by_name(tmp_path: Path) -> None:
+    target, other = str(saved(tmp_path / "target", 1)), str(saved(tmp_path / "other", 2, added="<|more|>"))
+    with pytest.raises(EngineError, match="their vocabularies differ") as caught:
+        assemble(DecoderConfig(model=target, draft_model=other, device="cpu"))
+    assert other in str(caught.value)
+
+
+def test_what_cannot_be_loaded_is_an_error_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = saved(tmp_path, 1)
+    (folder / "tokenizer.json").rename(folder / "away")
+    for name, said in (
+        (str(folder), "no tokenizer.json"),
+        (str(folder / "missing"), "is no folder with a config.json"),
+        ("nonesuch", "unknown model"),
+        ("llama3-8b", "draftline models pull llama3-8b"),
+    ):
+        with pytest.raises(EngineError, match=said):
+            assemble(DecoderConfig(model=name, device="cpu"))
+    (folder / "away").rename(folder / "tokenizer.json")
+    (folder / "model.safetensors").write_bytes(b"broken")
+    with pytest.raises(EngineError, match="cannot load"):
+        assemble(DecoderConfig(model=str(folder), device="cpu"))

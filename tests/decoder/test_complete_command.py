@@ -1,0 +1,106 @@
+"""`draftline complete` over a scripted model: every option reaches the answer."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from decoder.assemble import Assembly
+from decoder.complete_command import complete, request_at
+from decoder.drafters import Drafters
+from decoder.source_file import Place
+from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS
+from drafting.corpus import Corpus
+from drafting.prefix_cache import PrefixCache
+from tests.fakes import ScriptedModel, byte_tokenizer
+
+REPLY = "compute(alpha, beta)"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Completes behind `x = ` in a file of its own, with more arguments."""
+    (tmp_path / "é 漢.py").write_text("x = \ny = 1\n", encoding="utf-8")
+    (tmp_path / "open.py").write_text(f"z = {REPLY}\n", encoding="utf-8")
+    (tmp_path / "config.toml").touch()
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(tmp_path / "config.toml"))
+    target = ScriptedModel({"x = ": REPLY + "\n"})
+
+    def assemble(_config: object) -> Assembly:
+        corpus = Corpus(byte_tokenizer().encode)
+        return Assembly(byte_tokenizer(), PrefixCache(target), corpus, Drafters(target, corpus), "cpu", "float32")
+
+    monkeypatch.setattr("decoder.complete_command.assemble", assemble)
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    app.command()(complete)
+    return lambda *arguments: CliRunner().invoke(app, ["é 漢.py:1:5", *arguments])
+
+
+def answer(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_the_text_alone_goes_to_stdout(run: Run) -> None:
+    assert run().stdout == REPLY + "\n"
+
+
+def test_an_open_file_is_drafted_from_unless_drafting_is_off(run: Run) -> None:
+    opened = answer(run("--json", "--open", "open.py"))
+    assert opened["speculation"]["by_source"]["lookup"]["accepted"] > 10
+    assert answer(run("--json"))["speculation"]["accepted"] == 0
+    for off in (("--draft", "none"), ("--gamma", "0")):
+        assert answer(run("--json", "--open", "open.py", *off))["speculation"]["drafted"] == 0
+    short = answer(run("--json", "--open", "open.py", "--gamma", "2"))["speculation"]
+    assert opened["speculation"]["steps"] < short["steps"]
+    assert short["gamma_mean"] <= 2
+
+
+def test_no_more_tokens_than_allowed(run: Run) -> None:
+    cut = answer(run("--json", "--max-tokens", "5"))
+    assert (cut["tokens"]["output"], cut["finish"]) == (5, "length")
+    assert REPLY.startswith(cut["text"])
+
+
+def test_sampling_is_as_asked_for(run: Run) -> None:
+    wild = ("--json", "--temperature", "100", "--max-tokens", "8")
+    texts = [answer(run(*wild, "--seed", seed))["text"] for seed in ("1", "1", "2")]
+    assert texts[0] == texts[1] != texts[2]
+    assert REPLY.startswith(answer(run(*wild, "--top-p", "0"))["text"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--temperature", "inf"), "temperature inf is not between"),
+        (("--seed", "9" * 30), "is not between"),
+        (("--draft", "model"), "set draft_model in config.toml"),
+        (("--draft", "syntax"), "not available in this version"),
+        (("--open", "missing.py"), "missing.py does not exist"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert isinstance(result.exception, SystemExit)
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--temperature", "--top-p"])
+def test_what_is_no_number_is_wrong_usage(run: Run, option: str) -> None:
+    assert run(option, "nan").exit_code == 2
+
+
+def test_a_long_file_is_sent_as_far_as_an_editor_would(tmp_path: Path) -> None:
+    path = tmp_path / "long.py"
+    path.write_text("a line\n" * 20_000, encoding="utf-8")
+    request = request_at(Place(path, 10_001, 1))
+    assert (len(request.prefix), len(request.suffix), request.line) == (PREFIX_CHARACTERS, SUFFIX_CHARACTERS, 10_000)

@@ -1,0 +1,58 @@
+"""What doctor says of a model and the devices it is meant for."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from decoder import doctor_command
+
+GIB = 2**30
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with 60 GiB of weights, all holes, on a machine with 100 GiB of memory."""
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    with (tmp_path / "model.safetensors").open("wb") as file:
+        file.truncate(60 * GIB)
+    monkeypatch.setattr(doctor_command, "_memory_bytes", lambda: 100 * GIB)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+def gpus(monkeypatch: pytest.MonkeyPatch, number: int, gib: int) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: number > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: number)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda gpu: f"GPU{gpu}")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _gpu: SimpleNamespace(total_memory=gib * GIB))
+
+
+@pytest.mark.parametrize(
+    ("num_gpus", "settings", "code", "said"),
+    [
+        (0, "", 1, "the weights need 120.0 GiB"),  # float32 on a CPU, by default: only half of it was counted
+        (0, 'dtype = "bfloat16"', 0, "CPU"),
+        (0, 'dtype = "float32"', 1, "the weights need 120.0 GiB"),
+        (0, 'device = "cuda"', 1, "asks for cuda, but torch finds no such GPU"),
+        (1, "", 1, "GPU0, 40 GiB; the weights need 60.0 GiB"),
+        (2, 'device = "spread"', 0, "GPU0, GPU1, 80 GiB"),  # only the first one was counted
+        (2, 'device = "cuda:1"', 1, "GPU1, 40 GiB; the weights"),
+        (2, 'device = "cuda:2"', 1, "asks for cuda:2, but torch finds no such GPU"),
+        (2, 'device = "cpu"\ndtype = "bfloat16"', 0, "CPU"),
+    ],
+)
+def test_what_fits_depends_on_precision_and_devices(
+    large: Path, monkeypatch: pytest.MonkeyPatch, num_gpus: int, settings: str, code: int, said: str
+) -> None:
+    gpus(monkeypatch, num_gpus, gib=40)
+    (large / "config.toml").write_text(f'model = "{large}"\n{settings}\n', encoding="utf-8")
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(large / "config.toml"))
+    app = typer.Typer()
+    app.command()(doctor_command.doctor)
+    result = CliRunner().invoke(app)
+    assert said in result.stdout
+    assert result.exit_code == code, result.stdout
