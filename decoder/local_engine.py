@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
@@ -93,6 +94,8 @@ class LocalEngine:
         """The whole path of a request, on the worker thread."""
         started = time.perf_counter()
         self._stop_if(cancelled)
+        if not request.prefix.strip():  # a model without any context writes noise
+            return Answer(request.id, language=request.language, model=self.model, reason="suppressed:nothing_before")
         prompt = self._prompt(request)
         context, typed = self._healing.cut(prompt.tokens)
         num_cached = self._target.keep(context[:-1])
@@ -154,7 +157,7 @@ class LocalEngine:
         sampler = Sampler(request.sampling)
         drafter, gamma = self._drafters.make(request, sampler), self._drafters.gamma(request)
         length = len(text)
-        yield from self._healing.write(self._target, text, typed, sampler)
+        yield from islice(self._healing.write(self._target, text, typed, sampler), request.max_tokens)
         room = request.max_tokens - (len(text) - length)
         if room > 0 and len(text) < self._target.model.context_length:
             yield from speculate(

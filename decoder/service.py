@@ -7,11 +7,12 @@ import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from filelock import FileLock, Timeout
 
 from decoder.buffers import Buffers
+from decoder.client import Client
 from decoder.engine import Engine, EngineError
 from decoder.telemetry import TelemetryLog
 from decoder.wire.endpoint import Endpoint
@@ -28,7 +29,6 @@ from decoder.wire.messages import (
     Feedback,
     Hello,
     Refused,
-    Reply,
     Request,
     Status,
     StatusQuery,
@@ -37,44 +37,20 @@ from decoder.wire.messages import (
 )
 
 HELLO_SECONDS = 10.0
+LOCK_SECONDS = 0.5
+"""`draftline stop` and `doctor` hold the owner lock for an instant, to see whether it is free."""
+
 RELOAD_SECONDS = 3.0
 """After loading failed, a request tries again, but not more often than this."""
 
 FAREWELL_SECONDS = 1.0
 """How long a client has to read its last answers when the decoder leaves."""
 
-MAX_UNREAD_BYTES = 8 * 1024 * 1024
-"""A client that leaves more than this unread is disconnected."""
-
 _log = logging.getLogger(__name__)
 
 
 class AlreadyRunningError(Exception):
     """Another decoder of this user owns the endpoint."""
-
-
-@dataclass(slots=True, eq=False)
-class _Client:
-    number: int
-    writer: asyncio.StreamWriter
-    speaks_protocol: bool = True
-    tasks: dict[int, "asyncio.Task[Answer]"] = field(default_factory=dict)
-    newest: dict[str, int] = field(default_factory=dict)
-    """Request id by document: an older one for the same document is superseded."""
-    why_cancelled: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def owner(self) -> str:
-        """What the names of this client's documents begin with, inside the decoder."""
-        return f"{self.number}:"
-
-    def send(self, message: Reply) -> None:
-        if self.writer.is_closing():
-            return
-        self.writer.write(encode_reply(message))
-        if self.writer.transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
-            _log.warning("client %d does not read its answers: disconnected", self.number)
-            self.writer.transport.abort()
 
 
 class Service:
@@ -101,7 +77,7 @@ class Service:
         self._status = Status("loading", "loading the model")
         self._loading: asyncio.Task[None] | None = None
         self._loaded_at = 0.0
-        self._clients: set[_Client] = set()
+        self._clients: set[Client] = set()
         self._conversations: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._num_clients = 0
         self._token = ""
@@ -116,7 +92,7 @@ class Service:
         """Listens until stopped. Raises AlreadyRunningError where another decoder owns the endpoint."""
         lock = FileLock(self._endpoint.owner_lock)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=LOCK_SECONDS)
         except Timeout as error:
             raise AlreadyRunningError(f"a decoder is already running at {self._endpoint.directory}") from error
         try:
@@ -144,10 +120,7 @@ class Service:
     async def _finish(self) -> None:
         if self._loading:
             self._loading.cancel()
-        tasks = [task for client in self._clients for task in client.tasks.values()]
-        for client in self._clients:
-            for number in client.tasks:
-                self._cancel(client, number, "stopping")
+        tasks = [task for client in self._clients for task in client.cancel_all("stopping")]
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._say_goodbye()
         if self._engine:
@@ -210,7 +183,7 @@ class Service:
         conversation = asyncio.current_task()
         assert conversation is not None
         self._conversations[conversation] = writer
-        client: _Client | None = None
+        client: Client | None = None
         try:
             client = await self._greet(reader, writer)
             await self._converse(client, reader)
@@ -228,7 +201,7 @@ class Service:
             with contextlib.suppress(ConnectionError, TimeoutError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Client:
+    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Client:
         async with asyncio.timeout(HELLO_SECONDS):
             hello = await read_request(reader)
         if hello is None:
@@ -238,7 +211,7 @@ class Service:
         if not secrets.compare_digest(hello.token.encode(), self._token.encode()):
             raise WireError("the token does not match; is this decoder yours?")
         self._num_clients += 1
-        client = _Client(self._num_clients, writer, speaks_protocol=hello.protocol == PROTOCOL)
+        client = Client(self._num_clients, writer, self._record, speaks_protocol=hello.protocol == PROTOCOL)
         client.send(Welcome(self._version, os.getpid(), busy=bool(self._clients)))
         self._clients.add(client)
         self._watch_idle()
@@ -247,14 +220,13 @@ class Service:
         _log.info("client %d: %s %s", client.number, hello.client, hello.version)
         return client
 
-    def _part(self, client: _Client) -> None:
+    def _part(self, client: Client) -> None:
         self._clients.discard(client)
-        for number in client.tasks:
-            self._cancel(client, number, "client_gone")
+        client.cancel_all("client_gone")
         self._buffers.forget(client.owner)
         self._watch_idle()
 
-    async def _converse(self, client: _Client, reader: asyncio.StreamReader) -> None:
+    async def _converse(self, client: Client, reader: asyncio.StreamReader) -> None:
         while (message := await read_request(reader)) is not None:
             if isinstance(message, Stop):
                 _log.info("client %d asks to stop", client.number)
@@ -264,12 +236,12 @@ class Service:
             else:
                 raise WireError(f"this decoder speaks protocol {PROTOCOL}; run `draftline stop` and try again")
 
-    def _handle(self, client: _Client, message: Request) -> None:
+    def _handle(self, client: Client, message: Request) -> None:
         match message:
             case Complete():
-                self._begin(client, message)
+                client.begin(message, self._answer)
             case Cancel():
-                self._cancel(client, message.id, "cancelled")
+                client.cancel(message.id, "cancelled")
             case BufferOpened() | BufferEdited() | BufferClosed():
                 named = replace(message, document=client.owner + message.document)
                 if not self._buffers.apply(named):
@@ -283,40 +255,14 @@ class Service:
 
     # Requests
 
-    def _begin(self, client: _Client, request: Complete) -> None:
-        if request.id in client.tasks:
-            raise WireError(f"request id {request.id} is already in use")
-        older = client.newest.get(request.document)
-        if older is not None:
-            self._cancel(client, older, "superseded")
-        client.newest[request.document] = request.id
-        task = client.tasks[request.id] = asyncio.create_task(self._answer(client, request))
-        task.add_done_callback(lambda task: self._reply(client, request, task))
-
-    def _cancel(self, client: _Client, number: int, why: str) -> None:
-        task = client.tasks.get(number)
-        if task and number not in client.why_cancelled:
-            client.why_cancelled[number] = why
-            task.cancel()
-
-    def _reply(self, client: _Client, request: Complete, task: "asyncio.Task[Answer]") -> None:
-        """Exactly one answer, whatever happened; also where the task was cancelled before it began."""
-        del client.tasks[request.id]
-        if client.newest.get(request.document) == request.id:
-            del client.newest[request.document]
-        why = client.why_cancelled.pop(request.id, "cancelled")
-        if task.cancelled():
-            answer = Answer(request.id, language=request.language, finish="cancelled", reason=why)
-        else:
-            answer = task.result()
-        client.send(answer)
+    def _record(self, client: Client, request: Complete, answer: Answer) -> None:
         self._telemetry.answered(client.number, request, answer)
 
-    async def _answer(self, client: _Client, request: Complete) -> Answer:
+    async def _answer(self, request: Complete) -> Answer:
         if self._engine is None:
             return self._not_ready(request)
         try:
-            return await self._engine.complete(replace(request, document=client.owner + request.document))
+            return await self._engine.complete(request)
         except EngineError as error:
             return Answer(request.id, language=request.language, reason=f"engine_error: {error}")
         except Exception as error:

@@ -23,11 +23,6 @@ class Tally:
             self._drafted[step.source] += step.num_drafted
             self._accepted[step.source] += step.num_accepted
 
-    @property
-    def num_steps(self) -> int:
-        """Forward passes of the target."""
-        return self._num_steps
-
     def speculation(self) -> Speculation:
         """The totals as they go into an answer; gamma_mean is draft tokens a step."""
         drafted = self._drafted.total()

@@ -74,9 +74,12 @@ class TelemetryLog:
         try:
             if self.path.exists() and self.path.stat().st_size + len(record) > MAX_BYTES:
                 self.path.replace(self.path.with_suffix(".msgpack.1"))
-            with self.path.open("ab") as file:
-                file.write(record)
-        except OSError as error:  # a full disk costs statistics, never an answer
+            with self.path.open("ab", buffering=0) as file:
+                end = file.tell()
+                if file.write(record) != len(record):  # a torn record would hide all that follow it
+                    file.truncate(end)
+                    _log.warning("the telemetry log cannot be written: the disk is full")
+        except OSError as error:  # costs statistics, never an answer
             _log.warning("the telemetry log cannot be written: %s", error)
 
     def _hash(self, document: str) -> str:

@@ -67,9 +67,11 @@ def _run(
         outcomes = []
         with Progress(console=err, transient=True) as progress:
             bar = progress.add_task("bench", total=len(tasks))
-            for group in runner.run(tasks):
+            for done, group in enumerate(runner.run(tasks), start=1):
                 outcomes += group
                 progress.advance(bar)
+                if not err.is_terminal and done % 20 == 0:
+                    err.print(f"{done} of {len(tasks)} tasks")
     except NonFiniteLogitsError as error:
         raise EngineError(f"{config.model}: {error}") from error
     settings = {
@@ -88,10 +90,12 @@ def _print(result: dict[str, Any], json_file: Path | None) -> None:
         return
     out.print(table(result))
     settings, same = result["settings"], result["identity"]
-    out.print(
-        f"{settings['model']} {settings['dtype']} on {settings['device']}, greedy texts against plain: "
+    verdict = (
         f"{same['identical']} identical, {same['tie_break']} parted at a near-tie, {same['diverged']} diverged"
+        if any(same.values())
+        else "not compared (that needs the mode plain, another mode, and temperature 0)"
     )
+    out.print(f"{settings['model']} {settings['dtype']} on {settings['device']}, greedy texts against plain: {verdict}")
     if json_file is None:
         return
     try:

@@ -97,7 +97,11 @@ async def test_line_ends_are_the_editors_business() -> None:
 
 @pytest.mark.parametrize(
     ("prefix", "suffix", "reason"),
-    [("quiet = ", "", "model_wrote_nothing"), ("f(", "a)", "nothing_left_after_trim"), ("", "", "model_wrote_nothing")],
+    [
+        ("quiet = ", "", "model_wrote_nothing"),
+        ("f(", "a)", "nothing_left_after_trim"),
+        ("", "", "suppressed:nothing_before"),
+    ],
 )
 async def test_an_empty_answer_has_a_reason(prefix: str, suffix: str, reason: str) -> None:
     async with engine() as made:
@@ -164,3 +168,10 @@ async def test_what_was_asked_before_never_changes_an_answer() -> None:
             answer = await used.complete(request)
             async with engine(model(), small=model()) as fresh:
                 assert answer.text == (await fresh.complete(request)).text
+
+
+async def test_with_nothing_before_the_cursor_nothing_is_made_up() -> None:
+    async with engine(ScriptedModel(REPLIES)) as made:
+        for prefix in ("", "\n", "  \n\t"):
+            answer = await made.complete(ask(prefix))
+            assert (answer.text, answer.finish, answer.reason) == ("", "none", "suppressed:nothing_before")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from decoder import service as service_module
+from decoder import client as client_module
 from decoder.buffers import Buffers
 from decoder.engine import EngineError
 from decoder.telemetry import TelemetryLog
@@ -209,7 +209,7 @@ async def test_buffers_of_two_windows_that_show_one_file_are_kept_apart(endpoint
 async def test_a_client_that_does_not_read_is_dropped_and_keeps_nobody_else_waiting(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_module, "MAX_UNREAD_BYTES", 1_000_000)
+    monkeypatch.setattr(client_module, "MAX_UNREAD_BYTES", 1_000_000)
     async with serving(endpoint, ScriptedEngine("x" * 400_000)), client(endpoint) as deaf, client(endpoint) as good:
         await ready(good)
         write(deaf, *(ask(number, str(number)) for number in range(20)))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -111,3 +112,37 @@ def test_the_command_line_prints_one_json_object_with_the_promised_fields(starte
     assert set(answer["timings_ms"]) == {"queue", "prefill", "decode", "total"}
     assert set(answer["tokens"]) == {"prompt", "cached", "output"}
     assert set(answer["speculation"]) == {"steps", "drafted", "accepted", "by_source", "gamma_mean"}
+
+
+def test_the_demo_shows_completions_in_three_languages_that_are_plain_decoding(starter_folder: Path) -> None:
+    assert starter_folder.is_dir()
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.demo"], capture_output=True, text=True, timeout=400, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "7 of 7 identical" in done.stdout.replace("\n", " ")
+    for name in ("shapes.py", "queue.ts", "ring.go"):
+        assert name in done.stdout
+
+
+NO_NETWORK = """
+import socket
+def refuse(*arguments, **options):
+    raise AssertionError("tried to use the network")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+"""
+
+
+def test_a_pulled_model_completes_without_any_network(starter_folder: Path, tmp_path: Path) -> None:
+    assert starter_folder.is_dir()
+    (tmp_path / "sitecustomize.py").write_text(NO_NETWORK, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "lsp_server", "complete", f"{SAMPLE}:42:9", "--max-tokens", "4"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()

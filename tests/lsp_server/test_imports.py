@@ -1,7 +1,6 @@
 """The language server answers an editor at once: importing it loads no model library and little else."""
 
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -39,7 +38,7 @@ def test_the_command_itself_loads_nothing_before_it_knows_what_is_wanted() -> No
 
 def test_the_server_is_imported_about_as_fast_as_pygls_alone() -> None:
     ours, theirs = [], []
-    for _ in range(3):
+    for _ in range(5):
         theirs.append(seconds("from pygls.lsp.server import LanguageServer"))
         ours.append(seconds("import lsp_server.server"))
-    assert statistics.median(ours) < 1.6 * statistics.median(theirs), "1.1 when this was written; the aim is 1.3"
+    assert min(ours) < 1.3 * min(theirs), "1.1 when this was written; the shortest of five, for machines are noisy"
