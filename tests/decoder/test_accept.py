@@ -91,6 +91,8 @@ def test_the_probabilities_are_left_as_they_were() -> None:
     p.flags.writeable = q.flags.writeable = False
     accept(one(1, q), p, uniforms(ALMOST_ONE, 0.9))
     accept(one(1), p, uniforms(ALMOST_ONE, 0.9))
+    assert (p == P).all()
+    assert (q == Q).all()
 
 
 def test_draws_never_yield_a_token_of_weight_zero() -> None:

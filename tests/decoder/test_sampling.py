@@ -79,9 +79,11 @@ def test_top_p_keeps_the_token_that_reaches_it() -> None:
 
 def test_the_logits_are_left_as_they_were() -> None:
     logits = np.random.default_rng(0).normal(0, 2, (3, 9)).astype(np.float32)
+    before = logits.copy()
     logits.flags.writeable = False
     for sampling in (Sampling(), Sampling(temperature=0.7, top_k=3, top_p=0.5)):
         probabilities(logits, sampling)
+    assert (logits == before).all()
 
 
 def test_huge_logits_do_not_overflow() -> None:

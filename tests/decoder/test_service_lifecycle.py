@@ -110,14 +110,18 @@ async def test_a_client_that_does_not_read_cannot_prevent_stopping(endpoint: End
         service.stop()
         async with asyncio.timeout(3):
             await until(lambda: engine.closed)
+    assert engine.closed
 
 
 async def test_one_that_never_says_hello_cannot_prevent_stopping(endpoint: Endpoint) -> None:
-    async with serving(endpoint, ScriptedEngine()) as service:
+    engine = ScriptedEngine()
+    async with serving(endpoint, engine) as service:
         _, writer = await asyncio.open_unix_connection(endpoint.socket_path)
         await asyncio.sleep(0.05)
         service.stop()
+        await until(lambda: engine.closed)
     writer.close()
+    assert not endpoint.socket_path.exists()
 
 
 async def test_one_that_never_says_hello_is_shown_out(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +169,7 @@ async def test_a_dead_ones_socket_is_taken_over(endpoint: Endpoint) -> None:
         dead.bind(str(endpoint.socket_path))
     async with serving(endpoint, ScriptedEngine()), client(endpoint) as editor:
         await ready(editor)
+        assert endpoint.socket_path.is_socket()
 
 
 async def test_the_socket_is_private(endpoint: Endpoint) -> None:
@@ -218,6 +223,7 @@ async def test_a_client_of_another_protocol_may_stop_it(endpoint: Endpoint) -> N
         writer.write(encode_request(Hello("9.0", "newer", protocol=PROTOCOL + 1)) + encode_request(Stop()))
         await until(lambda: engine.closed)
         writer.close()
+    assert engine.closed
 
 
 async def test_the_first_message_must_be_a_greeting(endpoint: Endpoint) -> None:

@@ -162,6 +162,7 @@ async def test_one_way_messages_without_a_decoder_are_no_error(editor: Editor) -
     editor.link.buffer_edited(edit(2))
     editor.link.buffer_closed("file:///a")
     editor.link.feedback(Feedback(1, "accepted"))
+    assert editor.statuses == []
 
 
 async def test_a_connection_brings_all_open_documents_and_then_the_edits(endpoint: Endpoint, editor: Editor) -> None:
