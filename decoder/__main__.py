@@ -7,7 +7,7 @@ from decoder.bench.command import bench
 from decoder.complete_command import complete
 from decoder.decoder_command import decoder, stop
 from decoder.doctor_command import doctor
-from decoder.models_command import app as models
+from decoder.models.command import app as models
 
 app = typer.Typer(
     name="draftline",

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from decoder.catalog import Catalog, CatalogError
 from decoder.config import DecoderConfig, Dtype
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
 from decoder.local_engine import LocalEngine
-from decoder.model_store import ModelStore, ModelStoreError
+from decoder.models.catalog import Catalog, CatalogError
+from decoder.models.store import ModelStore, ModelStoreError
 from decoder.tokenizer import Tokenizer, TokenizerError
 from drafting.corpus import Corpus
 from drafting.interface import LanguageModel

@@ -15,9 +15,9 @@ import typer
 
 from decoder import version
 from decoder.assemble import model_folder
-from decoder.catalog import CatalogError
 from decoder.config import ConfigError, DecoderConfig
-from decoder.model_store import ModelStoreError
+from decoder.models.catalog import CatalogError
+from decoder.models.store import ModelStoreError
 from decoder.terminal import out
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint

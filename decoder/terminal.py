@@ -7,10 +7,10 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from decoder.catalog import CatalogError
 from decoder.config import ConfigError
 from decoder.engine import EngineError
-from decoder.model_store import ModelStoreError
+from decoder.models.catalog import CatalogError
+from decoder.models.store import ModelStoreError
 from decoder.wire.frames import WireError
 
 # no emoji: a file name or a task may well hold `:x:`

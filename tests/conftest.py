@@ -6,8 +6,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from decoder.catalog import STARTER
-from decoder.model_store import ModelStore, ModelStoreError
+from decoder.models.catalog import STARTER
+from decoder.models.store import ModelStore, ModelStoreError
 
 # A busy machine is no reason to fail: examples may take as long as they need.
 hypothesis.settings.register_profile(

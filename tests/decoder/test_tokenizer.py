@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from decoder.catalog import STARTER
-from decoder.model_store import ModelStore, ModelStoreError
+from decoder.models.catalog import STARTER
+from decoder.models.store import ModelStore, ModelStoreError
 from decoder.tokenizer import Tokenizer, TokenizerError
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "starter_tokens.json").read_text(encoding="utf-8"))

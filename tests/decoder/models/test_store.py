@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from decoder.catalog import Catalog
-from decoder.model_entry import FolderSource, ModelEntry
-from decoder.model_store import MANIFEST, Manifest, ModelStore, ModelStoreError, StoredFile
+from decoder.models.catalog import Catalog
+from decoder.models.entry import FolderSource, ModelEntry
+from decoder.models.store import MANIFEST, Manifest, ModelStore, ModelStoreError, StoredFile
 
 
 def put(store: ModelStore, name: str, content: bytes = b"weights") -> Path:

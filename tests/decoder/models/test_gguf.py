@@ -8,9 +8,9 @@ from gguf import GGUFReader
 from gguf.quants import dequantize
 from safetensors.numpy import load_file
 
-from decoder.gguf import GgufError, convert_gguf
+from decoder.models.gguf import GgufError, convert_gguf
 from decoder.tokenizer import Tokenizer
-from tests.decoder.tiny_gguf import HIDDEN, vocabulary, write_tiny_gguf
+from tests.decoder.models.tiny_gguf import HIDDEN, vocabulary, write_tiny_gguf
 
 
 @pytest.fixture

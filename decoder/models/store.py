@@ -12,7 +12,7 @@ from pathlib import Path
 import filelock
 import platformdirs
 
-from decoder.model_entry import FolderSource, ModelEntry
+from decoder.models.entry import FolderSource, ModelEntry
 
 MANIFEST = "draftline.json"
 _UNFINISHED, _RESUMABLE = ".pulling-", ".resumable-"

@@ -10,8 +10,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Self
 
-from decoder.model_entry import HubSource
-from decoder.pull_progress import PullError, PullProgress, require_space
+from decoder.models.entry import HubSource
+from decoder.models.progress import PullError, PullProgress, require_space
 
 _CHUNK_BYTES = 1 << 22
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from decoder.catalog import KNOWN, STARTER, Catalog, CatalogError
-from decoder.model_entry import FolderSource, HubSource, PackageSource
+from decoder.models.catalog import KNOWN, STARTER, Catalog, CatalogError
+from decoder.models.entry import FolderSource, HubSource, PackageSource
 
 
 def test_names_are_unique_and_every_draft_partner_is_known() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from gguf import GGMLQuantizationType, GGUFWriter
 from gguf.quants import quantize
 
-from decoder.model_entry import ModelEntry, PackageSource
+from decoder.models.entry import ModelEntry, PackageSource
 
 HIDDEN, FORWARD, HEADS, KV_HEADS = 64, 96, 4, 2
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
