@@ -11,6 +11,7 @@ import typer
 
 from decoder.assemble import Assembly, assemble
 from decoder.config import DecoderConfig
+from decoder.drafters import check_draft
 from decoder.languages import language_of
 from decoder.source_file import Place, read_source, split_at
 from decoder.terminal import err, fail, plain_errors
@@ -35,6 +36,7 @@ def complete(
     cursor, way, length = _place(place), draft_named(draft), gamma_named(gamma)
     with plain_errors():
         config = DecoderConfig.load()
+        check_draft(way, has_draft_model=bool(config.draft_model))
         request = dataclasses.replace(
             request_at(cursor),
             draft=way,

@@ -1,6 +1,7 @@
 """`draftline decoder` and `draftline stop`: run or end the shared decoder of this user."""
 
 import asyncio
+import contextlib
 import logging
 import logging.handlers
 import os
@@ -30,6 +31,8 @@ from decoder.wire.frames import WireError
 from decoder.wire.launch import DECODER_COMMAND, connect_or_start, log_path
 from decoder.wire.messages import Status, Stop
 
+SETTLE_SECONDS = 2.0
+LOADING = Status("loading", "loading the model")
 STOP_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
@@ -158,11 +161,16 @@ def _log_to_file(level: str) -> None:
 
 
 async def _start(log_level: str) -> str:
+    """What the decoder says of itself; what goes wrong at once is waited for."""
     command = (*DECODER_COMMAND, "--log-level", log_level) if log_level else DECODER_COMMAND
     connection = await connect_or_start(
         Endpoint.default(), client="draftline decoder", version=version(), command=command
     )
-    status = await connection.receive()
+    status: object = None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SETTLE_SECONDS):
+            while (status := await connection.receive()) == LOADING:
+                pass
     await connection.close()
     message = status.message if isinstance(status, Status) else "it said nothing of its state"
     return f"decoder {connection.welcome.pid} ({connection.welcome.version}): {message}"

@@ -17,6 +17,14 @@ LOOKUP_GAMMA = 8
 MODEL_GAMMA = 4
 
 
+def check_draft(draft: Draft, *, has_draft_model: bool) -> None:
+    """Raises EngineError for a way of drafting that is not available."""
+    if draft == "syntax":
+        raise EngineError("draft 'syntax' is not available in this version; use 'lookup'")
+    if draft == "model" and not has_draft_model:
+        raise EngineError("draft 'model' needs a draft model: set draft_model in config.toml, or use 'lookup'")
+
+
 class NoDrafter:
     """Plain decoding: an empty draft at every step."""
 
@@ -54,10 +62,7 @@ class Drafters:
 
     def check(self, draft: Draft) -> None:
         """Raises EngineError for a way of drafting that is not available here."""
-        if draft == "syntax":
-            raise EngineError("draft 'syntax' is not available in this version; use 'lookup'")
-        if draft == "model" and self._draft_cache is None:
-            raise EngineError("draft 'model' needs a draft model: set draft_model in config.toml, or use 'lookup'")
+        check_draft(draft, has_draft_model=self._draft_cache is not None)
 
     def make(self, request: Complete, sampler: Sampler) -> interface.Drafter:
         """The drafter for one request. Raises EngineError as `check`."""

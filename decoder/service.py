@@ -144,6 +144,12 @@ class Service:
         self._loaded_at = time.monotonic()
         self._loading = asyncio.create_task(self._load_engine())
 
+    def _retry_loading(self) -> None:
+        """What was missing or wrong may have been put right since."""
+        if self._status.state == "error" and time.monotonic() - self._loaded_at > RELOAD_SECONDS:
+            self._status = Status("loading", "loading the model")
+            self._begin_loading()
+
     async def _load_engine(self) -> None:
         self._say(Status("loading", "loading the model"))
         try:
@@ -215,6 +221,7 @@ class Service:
         client.send(Welcome(self._version, os.getpid(), busy=bool(self._clients)))
         self._clients.add(client)
         self._watch_idle()
+        self._retry_loading()
         if client.speaks_protocol:
             client.send(self._status)
         _log.info("client %d: %s %s", client.number, hello.client, hello.version)
@@ -270,7 +277,6 @@ class Service:
             return Answer(request.id, language=request.language, reason=f"engine_error: {error!r}")
 
     def _not_ready(self, request: Complete) -> Answer:
-        if self._status.state == "error" and time.monotonic() - self._loaded_at > RELOAD_SECONDS:
-            self._begin_loading()
+        self._retry_loading()
         reason = "loading" if self._status.state == "loading" else f"engine_error: {self._status.message}"
         return Answer(request.id, language=request.language, reason=reason)

@@ -70,7 +70,7 @@ def _run(
             for done, group in enumerate(runner.run(tasks), start=1):
                 outcomes += group
                 progress.advance(bar)
-                if not err.is_terminal and done % 20 == 0:
+                if not err.is_terminal and done % max(1, len(tasks) // 12) == 0:
                     err.print(f"{done} of {len(tasks)} tasks")
     except NonFiniteLogitsError as error:
         raise EngineError(f"{config.model}: {error}") from error

@@ -69,11 +69,24 @@ async def test_after_loading_failed_a_later_request_tries_again(
         monkeypatch.setattr(service_module, "RELOAD_SECONDS", 0.0)
         loader.allowed.clear()
         editor.send(ask(2))
-        assert (await answer(editor)).reason.startswith("engine_error")
+        assert (await answer(editor)).reason == "loading", "what was wrong may have been put right"
         loader.allowed.set()
         await ready(editor)
         editor.send(ask(3))
         assert (await answer(editor)).finish == "stop"
+
+
+async def test_a_new_client_makes_it_try_again_too(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`draftline decoder` and `doctor` went on telling a mistake that had been put right."""
+    monkeypatch.setattr(service_module, "RELOAD_SECONDS", 1000.0)
+    loader = Loader(EngineError("no model; run `draftline models pull`"))
+    loader.allowed.set()
+    async with serving(endpoint, loader), client(endpoint) as editor:
+        await ready(editor, "error")
+        monkeypatch.setattr(service_module, "RELOAD_SECONDS", 0.0)
+        async with client(endpoint) as another:
+            assert await received(another) == Status("loading", "loading the model")
+            await ready(another)
 
 
 async def test_stopping_answers_what_is_under_way_and_cleans_up(endpoint: Endpoint) -> None:
