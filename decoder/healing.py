@@ -7,14 +7,21 @@ model learned from.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from decoder.speculate import Chooser, Step
+from decoder.speculate import Step
 from decoder.tokenizer import Tokenizer
 from drafting.interface import Array
 from drafting.prefix_cache import PrefixCache
+
+
+class Chooser(Protocol):
+    """What healing needs of a `Sampler`."""
+
+    def choose(self, logits: Array, position: int) -> int: ...
 
 
 class TokenHealing:
@@ -42,8 +49,7 @@ class TokenHealing:
         while typed and len(context) <= target.model.context_length:
             target.keep(context[:-1])
             logits = target.extend(context[len(target.tokens) :], last=1)
-            row = chooser.probabilities(self._restricted(logits, typed))[0]
-            token = chooser.choose(row)
+            token = chooser.choose(self._restricted(logits[-1], typed), len(context))
             context.append(token)
             typed = typed[len(self._tokenizer.token_bytes(token)) :]
             yield Step((token,), 0, 0, "none")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from decoder.accept import accept
+from decoder.accept import Accepted
 from drafting.interface import Array, Draft, Drafter
 from drafting.prefix_cache import PrefixCache
 
@@ -12,11 +12,7 @@ from drafting.prefix_cache import PrefixCache
 class Chooser(Protocol):
     """What the loop needs of a `Sampler`."""
 
-    def probabilities(self, logits: Array) -> Array: ...
-
-    def uniform(self) -> float: ...
-
-    def choose(self, probabilities: Array) -> int: ...
+    def accept(self, draft: Draft, logits: Array, position: int) -> Accepted: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ def speculate(
     max_tokens: int,
     stop_ids: Collection[int] = (),
 ) -> Generator[Step, None, None]:
-    """Continues `context` by at most `max_tokens` tokens, exactly as the target alone would.
+    """Continues `context` by at most `max_tokens` tokens, as the target alone would: see `decoder.accept`.
 
     The first token of `stop_ids` ends the text and is its last token. The context window ends it too: a full cache
     stops the loop without an error. Whenever the loop is left, by its end, an error or a `close()`, the target's
@@ -68,7 +64,7 @@ def _verify(target: PrefixCache, draft: Draft, text: list[int], chooser: Chooser
     target.keep(text[:-1])
     pending = text[len(target.tokens) :]
     logits = target.extend([*pending, *draft.tokens], last=len(draft.tokens) + 1)
-    accepted = accept(draft, chooser.probabilities(logits), chooser.uniform)
+    accepted = chooser.accept(draft, logits, len(text))
     tokens = (*draft.tokens[: accepted.num_accepted], accepted.token)
     for kept, token in enumerate(tokens, start=1):
         if token in stop_ids:

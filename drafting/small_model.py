@@ -7,7 +7,7 @@ from drafting.prefix_cache import PrefixCache
 
 Pick = Callable[[Array, int], tuple[int, Array | None]]
 """(logits [vocabulary], position) -> the drafter's token, and the probabilities [vocabulary] it was drawn from, or
-None where it was chosen deterministically. Hides temperature, top-k, top-p and the source of randomness."""
+None where the rule of acceptance needs none. Hides temperature, top-k, top-p and the source of randomness."""
 
 
 class VocabularyMismatchError(Exception):

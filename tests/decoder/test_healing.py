@@ -21,6 +21,7 @@ class Favourites:
 
     name = "favourites"
     context_length = 64
+    min_rows, max_rows = 1, 256
 
     def __init__(self, vocabulary: Vocabulary, steps: Sequence[Sequence[int]]) -> None:
         self.vocabulary = vocabulary
@@ -78,6 +79,48 @@ def test_several_tokens_may_stand_for_what_was_one(tokenizer: Tokenizer, healing
     last = tokenizer.token_bytes(tokenizer.encode("def total")[-1]).decode()
     assert last == " total"
     assert heal(tokenizer, healing, "def total", ["Ġto"], ["tales"]) == "def totales"
+
+
+class Noting:
+    """Chooses greedily and remembers for which positions."""
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+
+    def choose(self, logits: Array, position: int) -> int:
+        self.positions.append(position)
+        return int(np.argmax(logits))
+
+
+@pytest.mark.trap(22)
+def test_each_token_is_chosen_once_for_its_place_in_the_text(tokenizer: Tokenizer, healing: TokenHealing) -> None:
+    # what is drawn there must not depend on how many tokens stand for what was typed
+    kept, typed = healing.cut(tokenizer.encode("x = def total"))
+    pieces = [token for piece in ("Ġto", "tales") if (token := tokenizer.token_id(piece)) is not None]
+    chooser, context = Noting(), list(kept)
+    steps = list(
+        healing.write(PrefixCache(Favourites(tokenizer.vocabulary, [[p] for p in pieces])), context, typed, chooser)
+    )
+    assert [step.tokens for step in steps] == [(piece,) for piece in pieces]
+    assert chooser.positions == [len(kept), len(kept) + 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sampled_tokens_agree_with_what_was_typed_and_with_the_seed(
+    tokenizer: Tokenizer, healing: TokenHealing, seed: int
+) -> None:
+    kept, typed = healing.cut(tokenizer.encode("self.he"))
+
+    def written(sampler: Sampler) -> list[int]:
+        context = list(kept)
+        list(healing.write(PrefixCache(Favourites(tokenizer.vocabulary, [()] * 9)), context, typed, sampler))
+        return context
+
+    used = Sampler(Sampling(temperature=1.0, seed=seed))
+    text = written(used)
+    assert tokenizer.decode(text).startswith("self.he")
+    assert written(used) == text == written(Sampler(Sampling(temperature=1.0, seed=seed)))
+    assert written(Sampler(Sampling(temperature=1.0, seed=seed + 100))) != text
 
 
 def test_a_full_window_ends_it(tokenizer: Tokenizer, healing: TokenHealing) -> None:

@@ -1,8 +1,10 @@
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from decoder.accept import AcceptanceRule, Accepted
 from decoder.drafters import NoDrafter
 from decoder.sampler import Sampler
 from decoder.sampling import NonFiniteLogitsError
@@ -32,11 +34,11 @@ def steps(
     max_tokens: int,
     *,
     stop_ids: Sequence[int] = (),
-    sampling: Sampling = Sampling(),
+    sampler: Sampler | None = None,
 ) -> list[Step]:
     target = model if isinstance(model, PrefixCache) else PrefixCache(model)
     asked = gamma if callable(gamma) else lambda: gamma
-    sampler = Sampler(sampling)
+    sampler = sampler or Sampler(Sampling())
     return list(speculate(target, drafter, CONTEXT, sampler, gamma=asked, max_tokens=max_tokens, stop_ids=stop_ids))
 
 
@@ -57,6 +59,7 @@ class Corrupted:
         return Draft(tuple(int(t) ^ int(s) for t, s in zip(tokens, spoilt, strict=True)), "corrupted")
 
 
+@pytest.mark.trap(9)
 def test_a_thousand_prompts_with_every_gamma_give_the_targets_own_text() -> None:
     model = NumpyModel(4)
     target = PrefixCache(model)
@@ -72,6 +75,7 @@ def test_a_thousand_prompts_with_every_gamma_give_the_targets_own_text() -> None
 
 @pytest.mark.parametrize("gamma", [1, 2, 3, 5])
 @pytest.mark.parametrize("right", [True, False])
+@pytest.mark.trap(17)
 def test_exactly_as_many_tokens_as_asked_for_wherever_that_ends_a_draft(gamma: int, right: bool) -> None:
     model = NumpyModel(5)
     text = [*CONTEXT, *greedy(model, CONTEXT, 20)]
@@ -82,6 +86,7 @@ def test_exactly_as_many_tokens_as_asked_for_wherever_that_ends_a_draft(gamma: i
         assert written == text[len(CONTEXT) :][:max_tokens]
 
 
+@pytest.mark.trap(12)
 def test_a_model_drafting_for_itself_is_always_right() -> None:
     draft_cache = PrefixCache(NumpyModel(6))
     drafter = SmallModelDrafter(draft_cache, Sampler(Sampling()).pick)
@@ -90,15 +95,18 @@ def test_a_model_drafting_for_itself_is_always_right() -> None:
     assert sum(step.num_drafted == 4 for step in done) >= 59
 
 
-def test_a_model_drafting_for_itself_is_always_right_when_sampling_too() -> None:
+@pytest.mark.parametrize("rule", get_args(AcceptanceRule))
+@pytest.mark.trap(12)
+def test_a_model_drafting_for_itself_is_always_right_when_sampling_too(rule: AcceptanceRule) -> None:
     # one step later than a full acceptance the last draft token was missing in the draft model's cache
-    sampling = Sampling(temperature=1.0, seed=3)
-    drafter = SmallModelDrafter(PrefixCache(NumpyModel(6)), Sampler(sampling).pick)
-    done = steps(NumpyModel(6), drafter, 1, 400, sampling=sampling)
+    sampler = Sampler(Sampling(temperature=1.0, seed=3), rule)
+    drafter = SmallModelDrafter(PrefixCache(NumpyModel(6)), sampler.pick)
+    done = steps(NumpyModel(6), drafter, 1, 400, sampler=sampler)
     assert len(done) == 200
     assert all(step.num_accepted == 1 for step in done)
 
 
+@pytest.mark.trap(13)
 def test_a_pause_in_drafting_does_not_make_drafts_worse() -> None:
     drafter = SmallModelDrafter(PrefixCache(NumpyModel(6)), Sampler(Sampling()).pick)
     gammas = iter([3, 0, 0, 0, 0, 0, 4, 0, 1] * 40)
@@ -109,6 +117,7 @@ def test_a_pause_in_drafting_does_not_make_drafts_worse() -> None:
 
 @pytest.mark.parametrize("gamma", [0, 1, 3, 8])
 @pytest.mark.parametrize("place", range(7))
+@pytest.mark.trap(14)
 def test_the_first_of_several_stop_tokens_ends_the_text_and_everything_else(gamma: int, place: int) -> None:
     model = NumpyModel(8)
     text = greedy(model, CONTEXT, 12)
@@ -121,6 +130,7 @@ def test_the_first_of_several_stop_tokens_ends_the_text_and_everything_else(gamm
     assert all(step.num_accepted <= min(step.num_drafted, len(step.tokens)) for step in done)
 
 
+@pytest.mark.trap(15)
 def test_a_drafted_stop_token_that_the_target_rejects_does_not_end_the_text() -> None:
     model = NumpyModel(5)
     text = greedy(model, CONTEXT, 8)
@@ -129,6 +139,7 @@ def test_a_drafted_stop_token_that_the_target_rejects_does_not_end_the_text() ->
     assert emitted(done) == text
 
 
+@pytest.mark.trap(18)
 def test_drafts_never_reach_beyond_the_window_or_the_last_token_wanted() -> None:
     model = NumpyModel(5, context_length=12)
     drafter = FixedDrafter([*CONTEXT, *greedy(model, CONTEXT, 60)])
@@ -139,6 +150,7 @@ def test_drafts_never_reach_beyond_the_window_or_the_last_token_wanted() -> None
     assert drafter.asked == [3]
 
 
+@pytest.mark.trap(18)
 def test_a_draft_window_smaller_than_the_targets_falls_back_to_plain_decoding() -> None:
     model = NumpyModel(5)
     small = SmallModelDrafter(PrefixCache(NumpyModel(5, context_length=9)), Sampler(Sampling()).pick)
@@ -166,6 +178,28 @@ def test_leaving_early_leaves_only_the_text_in_the_cache() -> None:
     assert len(target.tokens) >= len(text) - 1
 
 
+class _Noting(Sampler):
+    """Remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(Sampling())
+        self.positions: list[int] = []
+
+    def accept(self, draft: Draft, logits: Array, position: int) -> Accepted:
+        assert len(logits) == len(draft.tokens) + 1
+        self.positions.append(position)
+        return super().accept(draft, logits, position)
+
+
+@pytest.mark.parametrize("gamma", [0, 1, 4])
+@pytest.mark.trap(22)
+def test_the_chooser_moves_on_by_what_was_written_and_not_by_what_was_drafted(gamma: int) -> None:
+    model, chooser = NumpyModel(5), _Noting()
+    drafter = Corrupted([*CONTEXT, *greedy(model, CONTEXT, 40)], 1)
+    done = steps(model, drafter, gamma, 40, sampler=chooser)
+    assert chooser.positions == [len(CONTEXT) + len(emitted(done[:number])) for number in range(len(done))]
+
+
 class _BrokenRows(NumpyModel):
     """NaN in one row, from a certain length of text on."""
 
@@ -176,6 +210,7 @@ class _BrokenRows(NumpyModel):
         return row * np.nan if len(tokens) >= self.broken_from else row
 
 
+@pytest.mark.trap(28)
 def test_rows_without_meaning_are_an_error_and_leave_no_draft_behind() -> None:
     target = PrefixCache(_BrokenRows(5))
     text = [*CONTEXT, *greedy(NumpyModel(5), CONTEXT, 9)]
@@ -197,18 +232,21 @@ def test_a_failing_model_leaves_a_cache_that_can_be_used_again() -> None:
     assert emitted(steps(target, RandomDrafter(2, 16), 3, 20)) == greedy(model, CONTEXT, 20)
 
 
+@pytest.mark.parametrize("rule", get_args(AcceptanceRule))
 @pytest.mark.parametrize("gamma", [0, 3])
-def test_the_same_seed_and_gamma_reproduce_a_sampled_text(gamma: int) -> None:
+@pytest.mark.trap(30)
+def test_the_same_seed_and_gamma_reproduce_a_sampled_text(gamma: int, rule: AcceptanceRule) -> None:
     def written(seed: int) -> list[int]:
-        sampling = Sampling(temperature=1.0, top_p=0.9, seed=seed)
-        drafter = SmallModelDrafter(PrefixCache(NumpyModel(9)), Sampler(sampling).pick)
-        return emitted(steps(NumpyModel(5), drafter, gamma, 30, sampling=sampling))
+        sampler = Sampler(Sampling(temperature=1.0, top_p=0.9, seed=seed), rule)
+        drafter = SmallModelDrafter(PrefixCache(NumpyModel(9)), sampler.pick)
+        return emitted(steps(NumpyModel(5), drafter, gamma, 30, sampler=sampler))
 
     assert written(1) == written(1)
     assert len({tuple(written(seed)) for seed in range(5)}) == 5
 
 
 @pytest.mark.parametrize("gamma", [0, 1, 4, 9])
+@pytest.mark.trap(31)
 def test_the_statistics_reconcile_with_what_was_emitted(gamma: int) -> None:
     model = NumpyModel(5)
     drafter = Corrupted([*CONTEXT, *greedy(model, CONTEXT, 60)], 1)

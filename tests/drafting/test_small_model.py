@@ -28,6 +28,7 @@ def test_drafts_what_the_small_model_would_write() -> None:
     assert draft.source == "model"
 
 
+@pytest.mark.trap(3)
 def test_argmax_has_no_probabilities() -> None:
     assert SmallModelDrafter(PrefixCache(NumpyModel()), argmax).draft([1], 3).probabilities is None
 
@@ -49,6 +50,7 @@ def test_drawn_tokens_carry_the_rows_they_were_drawn_from() -> None:
 
 
 @pytest.mark.parametrize("pauses", [1, 2, 7])
+@pytest.mark.trap(13)
 def test_a_draft_is_the_same_whether_or_not_it_was_asked_all_the_time(pauses: int) -> None:
     busy, paused = (SmallModelDrafter(PrefixCache(NumpyModel(2)), argmax) for _ in range(2))
     text = [5, 1]
@@ -92,6 +94,7 @@ def test_a_failing_model_does_not_spoil_later_drafts() -> None:
     assert list(drafter.draft([1, 2, 3, 4], 3).tokens) == written(model, [1, 2, 3, 4], 3)
 
 
+@pytest.mark.trap(19)
 def test_models_of_unlike_vocabularies_are_refused_by_name() -> None:
     target, draft = NumpyModel(1), NumpyModel(2)
     require_same_vocabulary(target, draft)

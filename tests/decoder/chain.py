@@ -1,0 +1,64 @@
+"""A world of eight tokens, each of which depends on the one before: small enough to count all that is written."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import chisquare
+
+from decoder.sampling import probabilities
+from decoder.wire.messages import Sampling
+from drafting.context_index import ContextIndex
+from drafting.corpus import Corpus
+from drafting.interface import Array
+from drafting.lookup import LookupDrafter
+
+VOCABULARY = 8
+START = (5, 3, 1, 2, 3)
+GAMMAS = (1, 2, 5)
+SAMPLINGS = {
+    "T=1": Sampling(temperature=1.0),
+    "T=.7 top_p=.8": Sampling(temperature=0.7, top_p=0.8),
+    "top_k=3": Sampling(temperature=1.0, top_k=3),
+}
+
+
+def rows(logits: Array, sampling: Sampling) -> Array:
+    """Probabilities [vocabulary, vocabulary]: row t follows token t."""
+    return np.array([probabilities(row, sampling) for row in logits])
+
+
+def joint(first: Array, second: Array) -> Array:
+    """Probabilities [vocabulary, vocabulary] of two tokens, from p of the first and rows of the second after it."""
+    return _summing_to_one(first)[:, None] * _summing_to_one(second)
+
+
+def counted(write: Callable[[int], tuple[int, int]], num_texts: int) -> Array:
+    """How often each pair of tokens was written."""
+    counts = np.zeros((VOCABULARY, VOCABULARY))
+    for number in range(num_texts):
+        counts[write(number)] += 1
+    return counts
+
+
+def significance(counts: Array, expected: Array) -> float:
+    """p-value of Pearson's test; cells expected less than five times are taken together."""
+    wanted = expected * counts.sum()
+    assert counts[wanted == 0].sum() == 0, "a token that the sampler excludes was emitted"
+    rare = (wanted < 5) & (wanted > 0)
+    common = wanted >= 5
+    groups = [(*counts[common],), (*wanted[common],)]
+    if rare.any():
+        groups = [(*groups[0], counts[rare].sum()), (*groups[1], wanted[rare].sum())]
+    return float(chisquare(*groups).pvalue)
+
+
+def lookup() -> LookupDrafter:
+    """Drafts from 400 tokens of chance."""
+    corpus = Corpus(lambda text: list(map(int, text)))
+    corpus.open("x", ["".join(map(str, np.random.default_rng(3).integers(0, VOCABULARY, 400)))])
+    return LookupDrafter(ContextIndex(), corpus)
+
+
+def _summing_to_one(probabilities: Array) -> Array:
+    exact = np.asarray(probabilities, dtype=np.float64)
+    return exact / exact.sum(axis=-1, keepdims=True)
