@@ -1,0 +1,1 @@
+"""What a pair of models needs of memory, and where it goes: computed before anything is loaded or downloaded."""
