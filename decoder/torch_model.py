@@ -1,147 +1,158 @@
 """A causal language model of transformers behind `extend` and `rewind`: the reference engine, and the one on CUDA."""
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-import transformers
-from safetensors import SafetensorError
-from transformers.cache_utils import Cache, CacheLayerMixin
 
-from decoder.config import Dtype
+from decoder.torch_engine.attention import choose_attention
+from decoder.torch_engine.device_memory import naming_memory
+from decoder.torch_engine.forward import StaticForward
+from decoder.torch_engine.graphs import Recorder, recorder_for
+from decoder.torch_engine.loading import ModelLoadError, load_model
+from decoder.torch_engine.quantisation import Quantisation
+from decoder.torch_engine.shapes import PREFILL_ROWS, SPARE_ROWS, VERIFY_ROWS, FixedShapes, FreeShapes, Rows, Shape, Shapes
 from drafting.interface import Array, Vocabulary
 
+if TYPE_CHECKING:
+    from decoder.config import Dtype  # what a GPU machine runs of ours needs torch and transformers alone
 
-class ModelLoadError(Exception):
-    """A model folder that cannot be used; the text names it and the remedy."""
+__all__ = ["ModelLoadError", "TorchModel"]
+
+_EXACT_ROWS = 8
 
 
 class TorchModel:
     """One sequence on one model, with keys and values in memory allocated once.
 
-    Logits come as numpy on CPU and as torch tensors on CUDA.
+    Logits come as numpy on CPU and as torch tensors on CUDA. min_rows, max_rows: fewest and most rows of a forward
+    pass (padding included), which decide how exact the engine is (see `exactness`); both may be changed at any time.
     """
 
-    def __init__(self, model: Any, *, name: str, vocabulary: Vocabulary, context_length: int) -> None:
-        """`model` is a transformers causal language model in evaluation mode, already on its devices."""
+    def __init__(
+        self,
+        model: Any,
+        *,
+        name: str,
+        vocabulary: Vocabulary,
+        context_length: int,
+        min_rows: int | None = None,
+        fixed_shapes: bool | None = None,
+        recorder: Recorder | None = None,
+        logits_device: str | None = None,
+    ) -> None:
+        """`model` is a transformers causal language model in evaluation mode, already on its devices.
+
+        min_rows: 1 by default in float32 on CPU, else 8; a draft model, whose rows nobody compares, takes 1.
+        fixed_shapes: passes of few shapes (see `FixedShapes`); by default on CUDA, where each becomes a graph.
+        recorder: what records them; by default CUDA graphs where the model allows it.
+        logits_device: where logits are put; by default they stay on the device of the head. A draft model on a device
+            of its own puts them on the target's.
+        Raises ValueError for an architecture that cannot rewind.
+        """
         self.name = name
         self.vocabulary = vocabulary
         self.context_length = min(context_length, int(model.config.max_position_embeddings))
-        self._model = model
-        self._device = model.get_input_embeddings().weight.device
-        self._layers = [_PreallocatedLayer(self.context_length) for _ in range(model.config.num_hidden_layers)]
-        self._cache = Cache(layers=list(self._layers))
+        choose_attention(model)
+        device = model.get_input_embeddings().weight.device
+        fixed = device.type == "cuda" if fixed_shapes is None else fixed_shapes
+        self._shapes: Shapes = FixedShapes(self.context_length) if fixed else FreeShapes()
+        recorder = recorder or (recorder_for(model, device) if fixed else None)
+        self._forward = StaticForward(model, self.context_length + SPARE_ROWS, recorder)
+        exact = device.type == "cpu" and model.get_input_embeddings().weight.dtype == torch.float32
+        self.min_rows = min_rows or (1 if exact else _EXACT_ROWS)
+        self.max_rows = PREFILL_ROWS
+        self._logits_device = logits_device
         self._length = 0
 
     @staticmethod
     def load(
-        folder: Path, *, name: str, vocabulary: Vocabulary, context_length: int, dtype: Dtype, device: str
+        folder: Path,
+        *,
+        name: str,
+        vocabulary: Vocabulary,
+        context_length: int,
+        dtype: "Dtype",
+        device: str,
+        quantisation: Quantisation = "none",
+        min_rows: int | None = None,
+        fixed_shapes: bool | None = None,
+        logits_device: str | None = None,
     ) -> "TorchModel":
         """Reads a folder as `save_pretrained` writes it, without any network access.
 
-        device: `cpu`, `cuda`, `cuda:N`, or `spread` for a large model over all GPUs (needs accelerate).
-        Raises ModelLoadError for a folder that holds no such model, or one that does not fit the device.
+        device: `cpu`, `cuda`, `cuda:N`, `spread` for a large model over all GPUs, or a number of layers for each, as in
+            `cuda:0=40,cuda:1=40` (several devices need accelerate).
+        quantisation: int8 or int4 weights through torchao. A folder whose weights are quantised is read as it is.
+        The others as for the constructor.
+        Raises ModelLoadError for a folder that holds no such model, or a device or library that is missing;
+        DeviceMemoryError where the model does not fit.
         """
-        placement = {"device_map": "auto"} if device == "spread" else {}
-        try:
-            with _quiet():
-                model, report = transformers.AutoModelForCausalLM.from_pretrained(
-                    folder, dtype=getattr(torch, dtype), local_files_only=True, output_loading_info=True, **placement
-                )
-                _require_all_weights(report["missing_keys"])
-                model = model if placement else model.to(device)
-        except (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError) as error:
-            raise ModelLoadError(f"cannot load {name} from {folder} on {device}: {_first_line(error)}") from error
-        return TorchModel(model.eval(), name=name, vocabulary=vocabulary, context_length=context_length)
+        model = load_model(folder, name=name, dtype=dtype, device=device, quantisation=quantisation)
+        return TorchModel(
+            model,
+            name=name,
+            vocabulary=vocabulary,
+            context_length=context_length,
+            min_rows=min_rows,
+            fixed_shapes=fixed_shapes,
+            logits_device=logits_device,
+        )
 
     def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
-        """As `LanguageModel.extend`. Raises ValueError where the tokens do not fit, or there are none."""
+        """As `LanguageModel.extend`. Raises ValueError where the tokens do not fit, or there are none;
+        DeviceMemoryError where the device has no room left."""
         if not tokens or self._length + len(tokens) > self.context_length:
             raise ValueError(
                 f"{len(tokens)} tokens after {self._length} do not fit a window of {self.context_length} tokens"
             )
-        ids = torch.tensor([list(tokens)], device=self._device)
-        num_rows = len(tokens) if last is None else max(1, last)
-        try:
-            with torch.inference_mode():
-                output = self._model(input_ids=ids, cache=self._cache, use_cache=True, logits_to_keep=num_rows)
-        except BaseException:
-            self.rewind(self._length)
-            raise
+        wanted = len(tokens) if last is None else min(last, len(tokens))
+        with naming_memory(self._forward.device, f"{len(tokens)} tokens of {self.name}"):
+            logits = self._evaluate(tokens, wanted)
         self._length += len(tokens)
-        logits = output.logits[0, :, : self.vocabulary.size].float()
-        if last == 0:
-            logits = logits[:0]
         return logits.numpy() if logits.device.type == "cpu" else logits
 
     def rewind(self, length: int) -> None:
-        """As `LanguageModel.rewind`. Raises ValueError for a length beyond what is held."""
+        """As `LanguageModel.rewind`. Raises ValueError for a length beyond what is held.
+
+        A text that begins anew begins on clean memory, which takes as long as writing the cache once.
+        """
         if not 0 <= length <= self._length:
             raise ValueError(f"cannot rewind to {length} tokens, {self._length} are held")
-        for layer in self._layers:
-            layer.length = length
+        if length == 0 and isinstance(self._shapes, FixedShapes):
+            self._forward.clear()
         self._length = length
 
+    def warm_up(self) -> None:
+        """Allocates the cache and records every verify block, so that no request waits for that. Cache empty after.
 
-class _PreallocatedLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers is not checked
-    """Keys and values [1, heads, capacity, head_dim] allocated at first use; `length` of them are valid."""
+        Raises DeviceMemoryError where there is no room.
+        """
+        self.rewind(0)
+        with naming_memory(self._forward.device, f"{self.context_length} tokens of context of {self.name}"):
+            for shape, start in self._shapes_in_use():
+                self._forward([0], start, shape)
+        self.rewind(0)
 
-    is_sliding = False
-    is_croppable = True
+    def _evaluate(self, tokens: Sequence[int], wanted: int) -> torch.Tensor:
+        """float32 [wanted, vocabulary.size], in memory of its own."""
+        rows: list[torch.Tensor] = []
+        for block in self._shapes.plan(self._length, len(tokens), wanted, Rows(self.min_rows, self.max_rows)):
+            begin = block.start - self._length
+            logits = self._forward(tokens[begin : begin + block.length], block.start, block.shape)
+            kept = logits[block.kept if block.wanted else slice(0), : self.vocabulary.size]
+            rows.append(kept.to(self._logits_device or kept.device, torch.float32, copy=True))
+        return rows[0] if len(rows) == 1 else torch.cat(rows)
 
-    def __init__(self, capacity: int) -> None:
-        super().__init__()
-        self.capacity = capacity
-        self.length = 0
-
-    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        self.dtype, self.device = key_states.dtype, key_states.device
-        self.keys = key_states.new_empty((*key_states.shape[:-2], self.capacity, key_states.shape[-1]))
-        self.values = value_states.new_empty((*value_states.shape[:-2], self.capacity, value_states.shape[-1]))
-        self.is_initialized = True
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *_args: Any, **_kwargs: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        if not self.is_initialized:
-            self.lazy_initialization(key_states, value_states)
-        end = self.length + key_states.shape[-2]
-        self.keys[:, :, self.length : end] = key_states
-        self.values[:, :, self.length : end] = value_states
-        self.length = end
-        return self.keys[:, :, :end], self.values[:, :, :end]
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.length + query_length, 0
-
-    def get_seq_length(self) -> int:
-        return self.length
-
-    def get_max_length(self) -> int:
-        return self.capacity
-
-
-def _require_all_weights(missing: Collection[str]) -> None:
-    """transformers fills weights that a folder does not hold with random numbers."""
-    if missing:
-        raise ValueError(f"{len(missing)} of its weights are missing ({min(missing)}); pull the model again")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars or notices of the library on our terminal; errors still raise."""
-    verbosity = transformers.logging.get_verbosity()
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers.logging.set_verbosity(verbosity)
-        transformers.logging.enable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    def _shapes_in_use(self) -> list[tuple[Shape, int]]:
+        """Each verify block, and a position at which it is used."""
+        if not isinstance(self._shapes, FixedShapes):
+            return [(Shape(self.min_rows, self.min_rows, self.min_rows), 0)]
+        starts = (0, *self._shapes.keys)
+        return [
+            (Shape(rows, keys, rows), start)
+            for start, keys in zip(starts, self._shapes.keys, strict=False)
+            for rows in VERIFY_ROWS
+            if self.min_rows <= rows <= self.max_rows
+        ]

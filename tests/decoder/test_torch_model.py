@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.torch_model import ModelLoadError, TorchModel
 from drafting.interface import Vocabulary
 from tests.fakes import tiny_llama
@@ -18,11 +19,12 @@ FAMILIES: list[tuple[str, dict[str, Any]]] = [
 
 
 def keys_and_values(model: TorchModel, length: int) -> list[Any]:
-    return [(layer.keys[:, :, :length].clone(), layer.values[:, :, :length].clone()) for layer in model._cache.layers]
+    layers = model._forward.held.layers
+    return [(layer.keys[:, :, :length].clone(), layer.values[:, :, :length].clone()) for layer in layers]
 
 
 def assert_same_cache(left: TorchModel, right: TorchModel, length: int) -> None:
-    assert len(left._cache.layers) == 2
+    assert len(left._forward.held.layers) == 2
     for mine, theirs in zip(keys_and_values(left, length), keys_and_values(right, length), strict=True):
         for one, other in zip(mine, theirs, strict=True):
             assert one.shape[2] == length
@@ -30,6 +32,7 @@ def assert_same_cache(left: TorchModel, right: TorchModel, length: int) -> None:
 
 
 @pytest.mark.parametrize(("kind", "changes"), FAMILIES)
+@pytest.mark.trap(11)
 def test_after_any_rejection_the_cache_equals_a_fresh_prefill(kind: str, changes: dict[str, Any]) -> None:
     gamma = 5
     model, fresh = (tiny_llama(1, kind=kind, **changes) for _ in range(2))
@@ -49,11 +52,12 @@ def test_after_any_rejection_the_cache_equals_a_fresh_prefill(kind: str, changes
 def test_rewinding_moves_and_frees_nothing() -> None:
     model = tiny_llama(1)
     model.extend(TEXT)
-    places = [(layer.keys.data_ptr(), layer.values.data_ptr()) for layer in model._cache.layers]
+    layers = model._forward.held.layers
+    places = [(layer.keys.data_ptr(), layer.values.data_ptr()) for layer in layers]
     for length in (30, 29, 5, 0):
         model.rewind(length)
         model.extend(TEXT[length : length + 3])
-        assert [(layer.keys.data_ptr(), layer.values.data_ptr()) for layer in model._cache.layers] == places
+        assert [(layer.keys.data_ptr(), layer.values.data_ptr()) for layer in layers] == places
         model.rewind(length)
 
 
@@ -88,6 +92,7 @@ def test_earlier_rows_do_not_change_when_more_is_evaluated() -> None:
     assert np.array_equal(rows, before)
 
 
+@pytest.mark.trap(19)
 def test_padding_beyond_the_vocabulary_is_never_seen() -> None:
     model = tiny_llama(1, vocabulary=60, vocab_size=64)
     assert model.extend(TEXT[:1]).shape == (1, 60)
@@ -127,8 +132,8 @@ def test_a_fault_inside_the_model_leaves_the_cache_as_it_was() -> None:
         raise MemoryError("no memory")
 
     model.extend(TEXT[:10])
-    hook = model._model.model.layers[1].register_forward_hook(fail)  # the first layer has its keys already
-    with pytest.raises(MemoryError):
+    hook = model._forward.model.model.layers[1].register_forward_hook(fail)  # the first layer has its keys already
+    with pytest.raises(DeviceMemoryError, match="cpu has no memory left for 5 tokens of Llama-1"):
         model.extend(TEXT[20:25])
     hook.remove()
     with pytest.raises(IndexError):
@@ -144,7 +149,7 @@ def load(folder: Path, **changes: Any) -> TorchModel:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    tiny_llama(1)._model.save_pretrained(tmp_path)
+    tiny_llama(1)._forward.model.save_pretrained(tmp_path)
     return tmp_path
 
 

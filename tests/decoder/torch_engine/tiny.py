@@ -1,0 +1,56 @@
+"""Tiny random models for these tests, with Llama-3's layout of heads."""
+
+from typing import Any
+
+import torch
+import transformers
+
+from decoder.torch_engine.graphs import Recorder
+from decoder.torch_model import TorchModel
+from drafting.interface import Vocabulary
+
+
+def network(seed: int = 0, kind: str = "Llama", dtype: torch.dtype = torch.float32, **changes: Any) -> Any:
+    """A transformers model of two layers, 4 query heads on 2 key heads, 64 tokens."""
+    settings = {
+        "vocab_size": 64,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 4096,
+        "initializer_range": 0.4,
+        "pad_token_id": None,
+        "bos_token_id": None,
+        "eos_token_id": None,
+    }
+    config = getattr(transformers, f"{kind}Config")(**settings | changes)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return getattr(transformers, f"{kind}ForCausalLM")(config).to(dtype).eval()
+
+
+def fixed(model: Any, *, context_length: int = 600, recorder: Recorder | None = None, **settings: Any) -> TorchModel:
+    """As on CUDA: passes of few shapes."""
+    vocabulary = Vocabulary(model.config.vocab_size, "tiny")
+    return TorchModel(
+        model,
+        name="fixed",
+        vocabulary=vocabulary,
+        context_length=context_length,
+        fixed_shapes=True,
+        recorder=recorder,
+        **settings,
+    )
+
+
+def free(model: Any, *, context_length: int = 600, **settings: Any) -> TorchModel:
+    """As on CPU: passes as long as the run."""
+    return TorchModel(
+        model,
+        name="free",
+        vocabulary=Vocabulary(model.config.vocab_size, "tiny"),
+        context_length=context_length,
+        **settings,
+    )
