@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from decoder.assemble import assemble
 from decoder.bench.report import report, table
-from decoder.bench.run import MODES, PROMPT_TOKENS, Bench
+from decoder.bench.run import MODES, PROMPT_TOKENS, Bench, Run, runs
 from decoder.bench.tasks import Task, load_tasks, spread
 from decoder.complete_command import gamma_named
 from decoder.config import DecoderConfig, from_values
@@ -25,42 +25,50 @@ def bench(
         Path, typer.Argument(help="A folder NAME with NAME.jsonl.gz and NAME.buffers.jsonl.gz, or a JSON Lines file.")
     ],
     limit: Annotated[int, typer.Option(min=1, help="So many tasks, spread over the languages.")] = 1_000_000,
-    modes: Annotated[str, typer.Option(help=f"Some of {', '.join(MODES)}, separated by commas.")] = "plain,lookup",
+    modes: Annotated[
+        str, typer.Option(help=f"Some of {', '.join(MODES)}, separated by commas.")
+    ] = "plain,undrafted,lookup",
     peers: Annotated[str, typer.Option(help="Other engines to compare with (none in this version).")] = "",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to a file, - for stdout.")] = None,
-    gamma: Annotated[str, typer.Option(help="Draft tokens a step: a number, or auto.")] = "auto",
+    gamma: Annotated[str, typer.Option(help="Draft tokens a step: numbers or auto, separated by commas.")] = "auto",
     max_tokens: Annotated[int, typer.Option(min=1, max=1024, help="New tokens a task.")] = 48,
-    temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy; texts are compared only then.")] = 0.0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.")] = 0.0,
+    top_p: Annotated[float, typer.Option(min=0.0, max=1.0)] = 1.0,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    dtype: Annotated[str, typer.Option(help="float32 or bfloat16, instead of config.toml's.")] = "",
+    dtype: Annotated[str, typer.Option(help="Precision of the weights, instead of config.toml's.")] = "",
+    engine: Annotated[str, typer.Option(help="openvino or torch, instead of config.toml's.")] = "",
+    acceptance: Annotated[str, typer.Option(help="coupled or rejection, instead of config.toml's.")] = "",
 ) -> None:
     """Plain against speculative decoding on the same tasks, with every text compared.
 
-    Exit code 1 where a greedy text differs from plain decoding by more than a near-tie.
+    Exit code 1 where a text differs from that of decoding without drafts (by more than a near-tie, on an engine that
+    is not bitwise exact).
     """
     if peers:
         fail(f"--peers {peers!r}: no peers can be measured in this version", code=2)
     names = _modes(modes)
+    wanted = runs(names, [gamma_named(part.strip()) for part in gamma.split(",")])
     with plain_errors():
-        config = _config(dtype)
+        config = _config({"dtype": dtype, "engine": engine, "acceptance": acceptance})
         chosen = spread(load_tasks(tasks), limit)
         _check_writable(json_file)
         runner_settings = {"modes": names, "tasks": len(chosen), "gamma": gamma, "max_tokens": max_tokens}
-        result = _run(config, chosen, names, gamma_named(gamma), max_tokens, Sampling(temperature, seed=seed))
+        result = _run(config, chosen, wanted, max_tokens, Sampling(temperature, top_p=top_p, seed=seed))
     result["settings"] |= runner_settings
     _print(result, json_file)
     if result["identity"]["diverged"]:
-        fail(f"{result['identity']['diverged']} texts differ from plain decoding: {', '.join(result['differing'][:5])}")
+        named = ", ".join(result["differing"][:5])
+        fail(f"{result['identity']['diverged']} texts differ from decoding without drafts: {named}")
 
 
 def _run(
-    config: DecoderConfig, tasks: list[Task], modes: list[str], gamma: int | None, max_tokens: int, sampling: Sampling
+    config: DecoderConfig, tasks: list[Task], wanted: list[Run], max_tokens: int, sampling: Sampling
 ) -> dict[str, Any]:
-    assembly = assemble(config)
+    assembly = assemble(config, lambda text: err.print(text, markup=False))
     _check_window(assembly.target.model.context_length, max_tokens)
-    for name in modes:
-        assembly.drafters.check(MODES[name])
-    runner = Bench(assembly, modes, max_tokens=max_tokens, gamma=gamma, sampling=sampling)
+    for run in wanted:
+        assembly.drafters.check(MODES[run.mode])
+    runner = Bench(assembly, wanted, max_tokens=max_tokens, sampling=sampling)
     try:
         for _ in runner.run(tasks[:1]):  # the first forwards allocate and warm up
             pass
@@ -76,7 +84,10 @@ def _run(
         raise EngineError(f"{config.model}: {error}") from error
     settings = {
         "model": config.model,
+        "engine": assembly.loaded.place.engine,
         "dtype": assembly.dtype,
+        "exact": str(assembly.loaded.exactness),
+        "acceptance": assembly.rule,
         "device": assembly.device,
         "sampling": dataclasses.asdict(sampling),
     }
@@ -89,19 +100,26 @@ def _print(result: dict[str, Any], json_file: Path | None) -> None:
         out.print(text, markup=False)
         return
     out.print(table(result))
-    settings, same = result["settings"], result["identity"]
-    verdict = (
-        f"{same['identical']} identical, {same['tie_break']} parted at a near-tie, {same['diverged']} diverged"
-        if any(same.values())
-        else "not compared (that needs the mode plain, another mode, and temperature 0)"
+    settings, same, one_row = result["settings"], result["identity"], result["one_row"]
+    out.print(
+        f"{settings['model']}: {settings['engine']} {settings['dtype']} on {settings['device']}, {settings['exact']},"
+        f" acceptance {settings['acceptance']}"
     )
-    out.print(f"{settings['model']} {settings['dtype']} on {settings['device']}, greedy texts against plain: {verdict}")
+    out.print(f"drafted against undrafted texts: {_verdict(same)}")
+    if "undrafted" in result["modes"] and any(one_row.values()):
+        out.print(f"plain (one row a pass) against undrafted texts: {_verdict(one_row)}")
     if json_file is None:
         return
     try:
         json_file.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         fail(f"--json {json_file} cannot be written: {error.strerror}; name another file")
+
+
+def _verdict(counts: dict[str, int]) -> str:
+    if not any(counts.values()):
+        return "not compared (that needs the mode undrafted or plain, another mode, and greedy or coupled decoding)"
+    return f"{counts['identical']} identical, {counts['tie_break']} parted at a near-tie, {counts['diverged']} diverged"
 
 
 def _modes(text: str) -> list[str]:
@@ -112,12 +130,9 @@ def _modes(text: str) -> list[str]:
     return names
 
 
-def _config(dtype: str) -> DecoderConfig:
-    config = DecoderConfig.load()
-    if not dtype:
-        return config
-    values = dataclasses.asdict(config) | {"dtype": dtype}
-    return from_values(values, "--dtype")
+def _config(named: dict[str, str]) -> DecoderConfig:
+    values = {key: value for key, value in named.items() if value}
+    return from_values(dataclasses.asdict(DecoderConfig.load()) | values, "the command line")
 
 
 def _check_window(context_length: int, max_tokens: int) -> None:

@@ -9,7 +9,7 @@ Identity = Literal["identical", "tie_break", "diverged"]
 Continue = Callable[[Sequence[int], int], Sequence[int]]
 """(context, number of tokens) -> the plain greedy text."""
 
-TIE_MARGIN = {"float32": 1e-3, "bfloat16": 0.5}
+TIE_MARGIN = {"float32": 1e-3, "bfloat16": 0.5, "float16": 0.5, "int8": 0.5, "int4": 0.5}
 """Logits closer than this may change places between a forward of one row and one of several: the order of summation
 differs. In bfloat16 a logit of 16 to 32 has a last place of 0.125, and one-row forwards were seen 0.4 apart."""
 

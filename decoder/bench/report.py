@@ -6,14 +6,14 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from decoder import installed
 from decoder.bench.identity import is_looping
-from decoder.bench.run import Outcome
+from decoder.bench.run import PLAIN, Outcome
+from decoder.cores import available_cores, cpu_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,26 @@ class Figures:
 
 
 def report(outcomes: Sequence[Outcome], *, settings: dict[str, Any]) -> dict[str, Any]:
-    """The object of `bench --json`."""
+    """The object of `bench --json`.
+
+    identity: of the drafted modes. one_row: how plain decoding, a row a pass, compares with the same baseline.
+    """
     looping = {each.task.id for each in outcomes if is_looping(each.tokens)}
     steady = [each for each in outcomes if each.task.id not in looping]
+    drafted = [each for each in outcomes if each.mode != PLAIN]
     return {
         "modes": {mode: _mode(group, looping) for mode, group in _by_mode(outcomes).items()},
         "peers": {},
         "ratios": {"all": _ratios(outcomes), "without_looping": _ratios(steady)},
-        "identity": _identity(outcomes),
-        "differing": [each.task.id for each in outcomes if each.identity == "diverged"],
+        "identity": _identity(drafted),
+        "one_row": _identity([each for each in outcomes if each.mode == PLAIN]),
+        "differing": [f"{each.task.id} ({each.mode})" for each in drafted if each.identity == "diverged"],
         "looping_tasks": len(looping),
         "settings": settings,
         "machine": _machine(),
-        "versions": {name: version(name) for name in ("draftline", "torch", "transformers", "tokenizers", "numpy")},
+        "versions": {
+            name: installed(name) for name in ("draftline", "openvino", "torch", "transformers", "tokenizers", "numpy")
+        },
     }
 
 
@@ -147,15 +154,8 @@ def _by_mode(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 def _machine() -> dict[str, Any]:
     return {
         "system": platform.platform(),
-        "cpu": _cpu_name(),
-        "cores": os.cpu_count(),
+        "cpu": cpu_name(),
+        "cores": available_cores(),
+        "huge_pages": os.environ.get("GLIBC_TUNABLES", ""),
         "python": platform.python_version(),
     }
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

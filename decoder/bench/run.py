@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from decoder.assemble import Assembly
@@ -17,12 +18,36 @@ from drafting.interface import Array
 from drafting.lines import split_lines
 
 PROMPT_TOKENS = 600
-MODES: dict[str, Draft] = {"plain": "none", "lookup": "lookup", "model": "model", "auto": "auto"}
+PLAIN, UNDRAFTED = "plain", "undrafted"
+"""One row a forward pass, the baseline of speed; as many rows as with drafts but none drafted, that of identity."""
+
+MODES: dict[str, Draft] = {PLAIN: "none", UNDRAFTED: "none", "lookup": "lookup", "model": "model", "auto": "auto"}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A mode with its draft length: None leaves it to the drafters."""
+
+    mode: str
+    gamma: int | None
+
+    @property
+    def name(self) -> str:
+        return self.mode if self.gamma is None else f"{self.mode} {self.gamma}"
+
+
+def runs(modes: Sequence[str], gammas: Sequence[int | None]) -> list[Run]:
+    """Every mode with every draft length; those that draft nothing once."""
+    return [Run(mode, gamma) for mode in modes for gamma in (gammas if MODES[mode] != "none" else (None,))]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One task in one mode. decode_seconds: with the prompt cached. identity: against plain, None for plain itself."""
+    """One task in one mode. decode_seconds: with the prompt cached.
+
+    identity: against the baseline's text, which is that of `undrafted`, or of `plain` where that did not run; None for
+    the baseline itself.
+    """
 
     mode: str
     task: Task
@@ -35,15 +60,15 @@ class Outcome:
 class Bench:
     """The bench protocol: the prompt is cached before timing, the buffers are in the corpus only."""
 
-    def __init__(
-        self, assembly: Assembly, modes: Sequence[str], *, max_tokens: int, gamma: int | None, sampling: Sampling
-    ) -> None:
+    def __init__(self, assembly: Assembly, chosen: Sequence[Run], *, max_tokens: int, sampling: Sampling) -> None:
         self._assembly = assembly
         self._target = assembly.target
-        self._modes = tuple(modes)
+        self._runs = tuple(chosen)
+        modes = [run.mode for run in chosen]
+        self._baseline = next((name for name in (UNDRAFTED, PLAIN) if name in modes), None)
         self._max_tokens = max_tokens
-        self._gamma = gamma
         self._sampling = sampling
+        self._is_bitwise = assembly.loaded.exactness.kind == "bitwise"
         tokenizer = assembly.tokenizer
         self._stop_ids = tokenizer.eos_ids | tokenizer.special_ids
 
@@ -58,67 +83,88 @@ class Bench:
             self._assembly.corpus.open(buffer.path, split_lines(buffer.text))
         for _ in prefill(self._target, prompt[:-1]):
             pass
-        runs: dict[str, tuple[Tally, float]] = {}
-        for mode in _rotated(self._modes, turn):  # no mode always runs first
-            runs[mode] = self._decode(prompt, MODES[mode])
+        done: dict[str, tuple[Tally, float]] = {}
+        for run in _rotated(self._runs, turn):  # none always runs first
+            done[run.name] = self._decode(prompt, run, self._max_tokens)
         for buffer in task.open_buffers:
             self._assembly.corpus.close(buffer.path)
-        return [self._outcome(mode, task, prompt, runs) for mode in self._modes]
+        return [self._outcome(run, task, prompt, done) for run in self._runs]
 
     def _prompt(self, task: Task) -> list[int]:
         tokenizer = self._assembly.tokenizer
         tokens = tokenizer.encode(to_lf(task.prefix))[-PROMPT_TOKENS:]
         return [*tokenizer.prompt_prefix, *tokens] or [min(self._stop_ids, default=0)]
 
-    def _decode(self, prompt: Sequence[int], draft: Draft, max_tokens: int | None = None) -> tuple[Tally, float]:
-        request = replace(_REQUEST, draft=draft, gamma=self._gamma)
-        sampler, tally = Sampler(self._sampling), Tally()
+    def _decode(self, prompt: Sequence[int], run: Run, max_tokens: int) -> tuple[Tally, float]:
+        request = replace(_REQUEST, draft=MODES[run.mode], gamma=run.gamma)
+        sampler, tally = Sampler(self._sampling, self._assembly.rule), Tally()
         drafters = self._assembly.drafters
         gamma = drafters.gamma(request)
-        started = time.perf_counter()
-        for step in speculate(
-            self._target,
-            drafters.make(request, sampler),
-            prompt,
-            sampler,
-            gamma=lambda: gamma,
-            max_tokens=max_tokens or self._max_tokens,
-            stop_ids=self._stop_ids,
-        ):
-            tally.add(step)
-        return tally, time.perf_counter() - started
-
-    def _outcome(self, mode: str, task: Task, prompt: list[int], runs: dict[str, tuple[Tally, float]]) -> Outcome:
-        tally, seconds = runs[mode]
-        identity = None
-        if mode != "plain" and "plain" in runs and self._sampling.temperature == 0:
-            identity = compare(
-                runs["plain"][0].tokens,
-                tally.tokens,
+        with self._rows_of(run.mode):
+            started = time.perf_counter()
+            for step in speculate(
+                self._target,
+                drafters.make(request, sampler),
                 prompt,
-                num_tokens=self._max_tokens,
-                next_logits=self._next_logits,
-                continue_plain=self._continue_plain,
-                margin=TIE_MARGIN[self._assembly.dtype],
-            )
-        return Outcome(mode, task, tuple(tally.tokens), tally.speculation(), seconds, identity)
+                sampler,
+                gamma=lambda: gamma,
+                max_tokens=max_tokens,
+                stop_ids=self._stop_ids,
+            ):
+                tally.add(step)
+            return tally, time.perf_counter() - started
+
+    @contextmanager
+    def _rows_of(self, mode: str | None) -> Iterator[None]:
+        """`plain` evaluates single rows, whatever the engine needs to be exact."""
+        model = self._target.model
+        before = model.min_rows
+        model.min_rows = 1 if mode == PLAIN else before
+        try:
+            yield
+        finally:
+            model.min_rows = before
+
+    def _outcome(self, run: Run, task: Task, prompt: list[int], done: dict[str, tuple[Tally, float]]) -> Outcome:
+        tally, seconds = done[run.name]
+        identity = None
+        if self._baseline and run.mode != self._baseline:
+            identity = self._compare(run.mode, done[self._baseline][0].tokens, tally.tokens, prompt)
+        return Outcome(run.name, task, tuple(tally.tokens), tally.speculation(), seconds, identity)
+
+    def _compare(self, mode: str, expected: list[int], tokens: list[int], prompt: list[int]) -> Identity | None:
+        """Bit for bit where that is promised; sampled texts are compared only there."""
+        promised = self._is_bitwise and PLAIN not in (mode, self._baseline)
+        if self._sampling.temperature > 0:
+            strict: Identity = "identical" if expected == tokens else "diverged"
+            return strict if promised and self._assembly.rule == "coupled" else None
+        return compare(
+            expected,
+            tokens,
+            prompt,
+            num_tokens=self._max_tokens,
+            next_logits=self._next_logits,
+            continue_plain=self._continue_baseline,
+            margin=0.0 if promised else TIE_MARGIN[self._assembly.dtype],
+        )
 
     def _next_logits(self, context: Sequence[int]) -> Array:
-        for _ in prefill(self._target, context[:-1]):
-            pass
-        logits = self._target.extend(context[-1:], last=1)[-1]
+        with self._rows_of(self._baseline):
+            for _ in prefill(self._target, context[:-1]):
+                pass
+            logits = self._target.extend(context[-1:], last=1)[-1]
         self._target.rewind(len(context) - 1)
         return logits
 
-    def _continue_plain(self, context: Sequence[int], num_tokens: int) -> Sequence[int]:
+    def _continue_baseline(self, context: Sequence[int], num_tokens: int) -> Sequence[int]:
         if num_tokens < 1 or context[-1] in self._stop_ids:
             return ()
-        return self._decode(context, "none", num_tokens)[0].tokens
+        return self._decode(context, Run(self._baseline or PLAIN, None), num_tokens)[0].tokens
 
 
 _REQUEST = Complete(id=0, document="", language="", prefix="", suffix="")
 
 
-def _rotated(modes: Sequence[str], turn: int) -> Sequence[str]:
-    start = turn % len(modes)
-    return (*modes[start:], *modes[:start])
+def _rotated(chosen: Sequence[Run], turn: int) -> Sequence[Run]:
+    start = turn % len(chosen)
+    return (*chosen[start:], *chosen[:start])

@@ -43,6 +43,7 @@ def verdict(other: Sequence[int], margin: float = 0.5) -> str:
         ([2, 3, 3, 3], 0.5, "diverged"),
     ],
 )
+@pytest.mark.trap(10)
 def test_texts_part_only_at_a_near_tie_and_follow_plain_decoding_from_there(
     other: list[int], margin: float, expected: str
 ) -> None:

@@ -52,4 +52,4 @@ def test_every_verdict_is_counted_and_differing_tasks_are_named() -> None:
     diverged = Outcome("lookup", OUTCOMES[0].task, (1,), Speculation(1), 1.0, "diverged")
     result = report([*OUTCOMES, diverged], settings={})
     assert result["identity"] == {"identical": 3, "tie_break": 0, "diverged": 1}
-    assert result["differing"] == ["a"]
+    assert result["differing"] == ["a (lookup)"]
