@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e .
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[openvino]"
 	@touch $(STAMP)
 
 demo: setup

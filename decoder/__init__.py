@@ -3,6 +3,14 @@
 
 def version() -> str:
     """The installed version of draftline."""
-    from importlib.metadata import version as installed
-
     return installed("draftline")
+
+
+def installed(name: str) -> str:
+    """The version of a distribution, or "missing"."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"

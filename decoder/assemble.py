@@ -1,19 +1,26 @@
 """Puts the decoder together from its settings: the one place that knows which classes stand behind the protocols."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from decoder.accept import AcceptanceRule
+from decoder.arrange import arrange
 from decoder.config import DecoderConfig, Dtype
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
+from decoder.loading import Loaded, Progress, load
 from decoder.local_engine import LocalEngine
 from decoder.models.catalog import Catalog, CatalogError
 from decoder.models.store import ModelStore, ModelStoreError
 from decoder.tokenizer import Tokenizer, TokenizerError
+from decoder.torch_engine.memory import Demand, DeviceMemoryError, settle
 from drafting.corpus import Corpus
 from drafting.interface import LanguageModel
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import VocabularyMismatchError
+
+LEAST_CONTEXT_TOKENS = 512
+"""A window shorter than this would hold no useful prompt: rather no completions than bad ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +31,37 @@ class Assembly:
     target: PrefixCache
     corpus: Corpus
     drafters: Drafters
-    device: str
-    dtype: Dtype
+    loaded: Loaded
+    """The target as it was loaded."""
+    rule: AcceptanceRule
+    notes: tuple[str, ...] = ()
+    """What the memory plan decided, and what was given up for want of memory."""
+
+    @property
+    def device(self) -> str:
+        return self.loaded.place.device
+
+    @property
+    def dtype(self) -> Dtype:
+        return self.loaded.place.dtype
 
     def engine(self, config: DecoderConfig) -> LocalEngine:
         """The engine over these parts."""
-        return LocalEngine(self.target, self.tokenizer, self.drafters, prompt_tokens=config.prompt_tokens)
+        return LocalEngine(
+            self.target,
+            self.tokenizer,
+            self.drafters,
+            prompt_tokens=config.prompt_tokens,
+            rule=self.rule,
+            description="; ".join([str(self.loaded), *self.notes]),
+        )
 
 
-def assemble(config: DecoderConfig) -> Assembly:
+def assemble(config: DecoderConfig, progress: Progress = lambda _text: None) -> Assembly:
     """Loads the models; takes seconds. Raises EngineError with the remedy where that cannot be done."""
     try:
-        return _assemble(config)
-    except (CatalogError, ModelStoreError, TokenizerError, VocabularyMismatchError) as error:
+        return _assemble(config, progress)
+    except (CatalogError, ModelStoreError, TokenizerError, VocabularyMismatchError, DeviceMemoryError) as error:
         raise EngineError(str(error)) from error
 
 
@@ -45,37 +70,48 @@ def model_folder(name: str) -> Path:
     return ModelStore().locate(Catalog().resolve(name))
 
 
-def _assemble(config: DecoderConfig) -> Assembly:
-    folder = model_folder(config.model)
-    draft_folder = model_folder(config.draft_model) if config.draft_model else None
-    tokenizer = Tokenizer.load(folder)
-    import torch  # takes seconds, and nothing before this line needs it
+class _Models:
+    """The models of a configuration, and loading them with as much memory as is granted."""
 
-    device = config.device if config.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-    dtype: Dtype = config.dtype if config.dtype != "auto" else "float32" if device == "cpu" else "bfloat16"
-    if config.threads:
-        torch.set_num_threads(config.threads)
-    target = _load(config, config.model, folder, tokenizer, device, dtype)
-    draft = None
-    if draft_folder is not None:
-        draft = _load(config, config.draft_model, draft_folder, Tokenizer.load(draft_folder), device, dtype)
-    corpus = Corpus(tokenizer.encode)
-    return Assembly(tokenizer, PrefixCache(target), corpus, Drafters(target, corpus, draft), device, dtype)
+    def __init__(self, config: DecoderConfig, progress: Progress) -> None:
+        self._config = config
+        self._progress = progress
+        self._folder = model_folder(config.model)
+        self._draft_folder = model_folder(config.draft_model) if config.draft_model else None
+        self.tokenizer = Tokenizer.load(self._folder)
+        self.arrangement = arrange(config)
+
+    @property
+    def demand(self) -> Demand:
+        """What is wanted."""
+        draft = self.arrangement.draft
+        name, device = (self._config.draft_model, draft.device) if draft else ("", "")
+        return Demand(self.arrangement.context_tokens, draft_model=name, draft_device=device)
+
+    def load(self, demand: Demand) -> tuple[Loaded, LanguageModel | None]:
+        """Target and draft model. Raises DeviceMemoryError where a device has no room for them."""
+        config, arrangement = replace(self._config, context_tokens=demand.context_tokens), self.arrangement
+        target = load(config, arrangement.target, config.model, self._folder, self.tokenizer, self._progress)
+        if not demand.draft_model or self._draft_folder is None or arrangement.draft is None:
+            return target, None
+        tokenizer = Tokenizer.load(self._draft_folder)
+        draft = load(config, arrangement.draft, config.draft_model, self._draft_folder, tokenizer, self._progress)
+        return target, draft.model
 
 
-def _load(
-    config: DecoderConfig, name: str, folder: Path, tokenizer: Tokenizer, device: str, dtype: Dtype
-) -> LanguageModel:
-    from decoder.torch_model import ModelLoadError, TorchModel
+def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
+    models = _Models(config, progress)
+    notes: list[str] = []
+    least = min(LEAST_CONTEXT_TOKENS, models.demand.context_tokens)
+    (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=notes.append)
+    corpus = Corpus(models.tokenizer.encode)
+    drafters = Drafters(loaded.model, corpus, draft)
+    target = PrefixCache(loaded.model)
+    given_up = (*models.arrangement.notes, *notes)
+    return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), given_up)
 
-    try:
-        return TorchModel.load(
-            folder,
-            name=name,
-            vocabulary=tokenizer.vocabulary,
-            context_length=config.context_tokens,
-            dtype=dtype,
-            device=device,
-        )
-    except ModelLoadError as error:
-        raise EngineError(str(error)) from error
+
+def _rule(config: DecoderConfig, loaded: Loaded) -> AcceptanceRule:
+    if config.acceptance != "auto":
+        return config.acceptance
+    return "coupled" if loaded.exactness.kind == "bitwise" else "rejection"

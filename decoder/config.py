@@ -10,15 +10,23 @@ from typing import Any, Literal
 
 from platformdirs import user_config_path
 
-Dtype = Literal["float32", "bfloat16"]
+from decoder.accept import AcceptanceRule
+
+Dtype = Literal["float32", "bfloat16", "float16", "int8", "int4"]
+EngineName = Literal["openvino", "torch"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "dtype": ("auto", "float32", "bfloat16"),
+    "engine": ("auto", "openvino", "torch"),
+    "dtype": ("auto", "float32", "bfloat16", "float16", "int8", "int4"),
+    "acceptance": ("auto", "coupled", "rejection"),
     "log_level": ("debug", "info", "warning", "error"),
 }
-_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|spread")
+_DEVICES = {
+    "device": (re.compile(r"auto|cpu|cuda(:\d+)?|spread"), "auto, cpu, cuda, cuda:N, spread"),
+    "draft_device": (re.compile(r"auto|cpu|cuda(:\d+)?"), "auto, cpu, cuda, cuda:N"),
+}
 _KINDS = {str: "a string", int: "a whole number", float: "a number"}
-_LEAST = {"context_tokens": 64, "prompt_tokens": 16, "threads": 0, "idle_exit_minutes": 0}
+_LEAST = {"context_tokens": 64, "prompt_tokens": 16, "kv_cache_mb": 0, "threads": 0, "idle_exit_minutes": 0}
 _MOST = {"threads": 1024}
 
 
@@ -31,20 +39,31 @@ class DecoderConfig:
     """Every setting has a default; a file names only what differs.
 
     model, draft_model: a catalog name, a local folder, or a hub id.
-    dtype: auto is bfloat16 on CUDA, float32 on CPU.
-    device: cpu, cuda, cuda:N, spread (over all GPUs), or auto: CUDA where there is one.
-    threads: 0 leaves the choice to torch.
-    context_tokens: most tokens in the KV cache. prompt_tokens: budget of a prompt.
+    engine: auto is openvino on a CPU, if it can run the model in the wanted dtype, and torch otherwise.
+    dtype: of the weights. openvino has float16, int8 and int4; auto is float16 on processors with bfloat16
+        arithmetic, else int8. torch has float32, bfloat16, and on CUDA int8 and int4; auto is bfloat16 on CUDA,
+        float32 on a CPU.
+    acceptance: how sampled drafts are verified; auto is coupled where the engine is bitwise exact, else rejection.
+    device: cpu, cuda:N, cuda or spread (as many GPUs as needed), or auto: CUDA where there is one. With GPUs, the
+        memory plan decides what `auto` leaves open (see `draftline doctor --plan`).
+    draft_device: cpu, cuda, cuda:N, or auto: a GPU of its own where one is left over, else beside the target.
+    threads: 0 means as many as there are cores for this process.
+    context_tokens: longest sequence in the KV cache. prompt_tokens: budget of a prompt.
+    kv_cache_mb: memory for keys and values of earlier prompts as well (openvino); one sequence always fits.
     idle_exit_minutes: the decoder leaves after so long without any client; 0 means never.
     """
 
     model: str = "smollm2-135m"
     draft_model: str = ""
+    engine: EngineName | Literal["auto"] = "auto"
     dtype: Dtype | Literal["auto"] = "auto"
+    acceptance: AcceptanceRule | Literal["auto"] = "auto"
     device: str = "auto"
+    draft_device: str = "auto"
     threads: int = 0
     context_tokens: int = 2048
     prompt_tokens: int = 1024
+    kv_cache_mb: int = 256
     idle_exit_minutes: float = 20.0
     log_level: LogLevel = "info"
 
@@ -95,8 +114,8 @@ def _check(key: str, value: Any, default: Any, source: str) -> None:
         raise ConfigError(f"{source}: {key} = {value!r} must be {_KINDS[type(default)]}, as in {key} = {default!r}")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise ConfigError(f"{source}: {key} = {value!r} must be one of {', '.join(_CHOICES[key])}")
-    if key == "device" and not _DEVICE.fullmatch(str(value)):
-        raise ConfigError(f"{source}: {key} = {value!r} must be one of auto, cpu, cuda, cuda:N, spread")
+    if key in _DEVICES and not _DEVICES[key][0].fullmatch(str(value)):
+        raise ConfigError(f"{source}: {key} = {value!r} must be one of {_DEVICES[key][1]}")
     if key in _LEAST and not value >= _LEAST[key]:  # not `<`, which is false of NaN
         raise ConfigError(f"{source}: {key} = {value!r} must be at least {_LEAST[key]}")
     if key in _MOST and value > _MOST[key]:

@@ -22,6 +22,7 @@ from decoder.buffers import Buffers
 from decoder.config import ConfigError, DecoderConfig
 from decoder.engine import Engine, EngineError
 from decoder.indexing import IndexingThread
+from decoder.loading import Progress
 from decoder.service import AlreadyRunningError, Service
 from decoder.telemetry import TelemetryLog
 from decoder.terminal import fail, out, plain_errors
@@ -32,7 +33,6 @@ from decoder.wire.launch import DECODER_COMMAND, connect_or_start, log_path
 from decoder.wire.messages import Status, Stop
 
 SETTLE_SECONDS = 2.0
-LOADING = Status("loading", "loading the model")
 STOP_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
@@ -79,8 +79,8 @@ def _run(log_level: str) -> NoReturn:
         fail(f"cannot write to the state directory {log_path().parent}: {error.strerror}; set XDG_STATE_HOME")
     buffers = Buffers()
 
-    async def load() -> Engine:
-        return await _in_daemon_thread(lambda: _load(buffers))
+    async def load(progress: Progress) -> Engine:
+        return await _in_daemon_thread(lambda: _load(buffers, progress))
 
     async def serve() -> None:
         service = Service(
@@ -121,13 +121,13 @@ async def _in_daemon_thread(work: Callable[[], Engine]) -> Engine:
     return await asyncio.wrap_future(done)
 
 
-def _load(buffers: Buffers) -> Engine:
+def _load(buffers: Buffers, progress: Progress) -> Engine:
     """The engine by today's config.toml, following the open buffers."""
     try:
         config = DecoderConfig.load()
     except ConfigError as error:
         raise EngineError(str(error)) from error
-    assembly = assemble(config)
+    assembly = assemble(config, progress)
     buffers.attach(IndexingThread(assembly.corpus))
     return assembly.engine(config)
 
@@ -169,7 +169,7 @@ async def _start(log_level: str) -> str:
     status: object = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SETTLE_SECONDS):
-            while (status := await connection.receive()) == LOADING:
+            while isinstance(status := await connection.receive(), Status) and status.state == "loading":
                 pass
     await connection.close()
     message = status.message if isinstance(status, Status) else "it said nothing of its state"

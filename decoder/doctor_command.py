@@ -6,18 +6,20 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import typer
 
-from decoder import version
+from decoder import installed, version
 from decoder.assemble import model_folder
-from decoder.config import ConfigError, DecoderConfig
+from decoder.config import ConfigError, DecoderConfig, Dtype
+from decoder.cores import available_cores
+from decoder.engine import EngineError
+from decoder.loading import Place, choose_place
 from decoder.models.catalog import CatalogError
 from decoder.models.store import ModelStoreError
+from decoder.plan.plan_command import show_plan
 from decoder.terminal import out
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint
@@ -27,6 +29,8 @@ from decoder.wire.messages import Status
 Verdict = Literal["ok", "note", "problem"]
 _MARKS: dict[Verdict, str] = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
 _NVIM_LEAST = (0, 12)
+_SHARE: dict[Dtype, float] = {"float32": 2.0, "bfloat16": 1.0, "float16": 1.0, "int8": 0.51, "int4": 0.32}
+"""Of the weights as they are published, in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,18 @@ class Finding:
     text: str
 
 
-def doctor() -> None:
+def doctor(
+    plan: Annotated[
+        str, typer.Option(metavar="PAIR", help="What a pair needs and whether it fits: TARGET or TARGET+DRAFT.")
+    ] = "",
+    devices: Annotated[
+        str, typer.Option(metavar="LIST", help="With --plan: as a100-80:2, cpu:64, or found (this machine).")
+    ] = "",
+) -> None:
     """What was found on this machine and what to do next; exit code 1 if completions cannot work."""
+    if plan or devices:
+        show_plan(plan, devices)
+        return
     findings = [_software(), *_configuration(), _endpoint(), *_editors()]
     for finding in findings:
         out.print(f"{_MARKS[finding.verdict]} {finding.subject}: ", end="")
@@ -49,34 +63,38 @@ def doctor() -> None:
 
 
 def _software() -> Finding:
-    names = ("torch", "transformers", "tokenizers", "pygls", "uvloop")
-    found = [f"{name} {_installed(name)}" for name in names]
+    needed = ("torch", "transformers", "tokenizers", "pygls")
+    found = [f"{name} {installed(name)}" for name in (*needed, "openvino", "uvloop")]
     python = ".".join(map(str, sys.version_info[:3]))
-    missing = [name for name in names[:-1] if _installed(name) == "missing"]
+    missing = [name for name in needed if installed(name) == "missing"]
     text = f"draftline {version()}, python {python}, {', '.join(found)}"
     if missing:
         return Finding("problem", "software", f"{text}; reinstall draftline, {', '.join(missing)} cannot be found")
     return Finding("ok", "software", text)
 
 
-def _installed(name: str) -> str:
-    try:
-        return installed(name)
-    except PackageNotFoundError:
-        return "missing"
-
-
 def _configuration() -> list[Finding]:
     path = DecoderConfig.path()
     try:
         config = DecoderConfig.load()
-    except ConfigError as error:
+        place = choose_place(config)
+    except (ConfigError, EngineError) as error:
         return [Finding("problem", "settings", str(error))]
     where = str(path) if path.exists() else f"defaults, {path} does not exist"
-    return [Finding("ok", "settings", where), *_models(config)]
+    return [Finding("ok", "settings", where), _engine(place), *_models(config, place)]
 
 
-def _models(config: DecoderConfig) -> list[Finding]:
+def _engine(place: Place) -> Finding:
+    if place.engine == "openvino" and installed("openvino") == "missing":
+        return Finding(
+            "note",
+            "engine",
+            "torch on cpu; openvino is several times faster there: pip install 'draftline[openvino]'",
+        )
+    return Finding("ok", "engine", f"{place}, {available_cores()} threads")
+
+
+def _models(config: DecoderConfig, place: Place) -> list[Finding]:
     findings = []
     needed = 0
     for role, name in (("target model", config.model), ("draft model", config.draft_model)):
@@ -91,32 +109,38 @@ def _models(config: DecoderConfig) -> list[Finding]:
         size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
         needed += size
         findings.append(Finding("ok", role, f"{name}, {size / 2**20:,.0f} MiB of weights in {folder}"))
-    return [*findings, _device(config, needed)]
+    return [*findings, _device(config, place, needed)]
 
 
-def _device(config: DecoderConfig, needed_bytes: int) -> Finding:
+def _device(config: DecoderConfig, place: Place, stored_bytes: int) -> Finding:
     try:
-        import torch
+        gpus, text, memory = _hardware(config, place)
     except ImportError as error:
         return Finding("problem", "device", f"torch cannot be imported ({error}); reinstall it")
-    gpus = _gpus(config, torch.cuda.device_count() if torch.cuda.is_available() else 0)
-    if gpus:
-        memory = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
-        text = f"{', '.join(map(torch.cuda.get_device_name, gpus))}, {memory / 2**30:.0f} GiB"
-    else:
-        memory = _memory_bytes()
-        text = f"CPU, {os.cpu_count()} cores, {memory / 2**30:.0f} GiB of memory"
-    if not gpus and config.device not in ("auto", "cpu"):
-        return Finding(
-            "problem", "device", f"{text}; config.toml asks for {config.device}, but torch finds no such GPU"
-        )
-    if config.dtype == "float32" or (config.dtype == "auto" and not gpus):
-        needed_bytes *= 2  # weights are published in 16 bits
+    if not gpus and place.device != "cpu":
+        return Finding("problem", "device", f"{text}; {place.device} was asked for, but torch finds no such GPU")
+    needed_bytes = stored_bytes * _SHARE[place.dtype]
     if memory and needed_bytes > 0.9 * memory:
         return Finding(
-            "problem", "device", f"{text}; the weights need {needed_bytes / 2**30:.1f} GiB: choose a smaller model"
+            "problem",
+            "device",
+            f"{text}; the weights need {needed_bytes / 2**30:.1f} GiB in {place.dtype}: choose a smaller model, or see"
+            f" `draftline doctor --plan {config.model}`",
         )
     return Finding("ok", "device", text)
+
+
+def _hardware(config: DecoderConfig, place: Place) -> tuple[list[int], str, int]:
+    """The GPUs that are meant and there, their description or the processor's, and the bytes of memory."""
+    if place.device == "cpu":
+        memory = _memory_bytes()
+        return [], f"CPU, {available_cores()} cores, {memory / 2**30:.0f} GiB of memory", memory
+    import torch
+
+    gpus = _gpus(config, torch.cuda.device_count() if torch.cuda.is_available() else 0)
+    memory = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
+    names = ", ".join(map(torch.cuda.get_device_name, gpus)) or "no GPU"
+    return gpus, f"{names}, {memory / 2**30:.0f} GiB", memory
 
 
 def _gpus(config: DecoderConfig, num_gpus: int) -> list[int]:
@@ -153,8 +177,18 @@ async def _running(endpoint: Endpoint) -> Finding:
     await connection.close()
     if not isinstance(status, Status):
         return Finding("problem", "decoder", "it does not tell its state; run `draftline stop`")
-    text = f"running as process {connection.welcome.pid}, version {connection.welcome.version}: {status.message}"
+    welcome = connection.welcome
+    text = f"running as process {welcome.pid}, version {welcome.version}: {status.message}{_resident(welcome.pid)}"
     return Finding("problem" if status.state == "error" else "ok", "decoder", text)
+
+
+def _resident(pid: int) -> str:
+    """What it holds in memory, where the system tells."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return ""
+    return f", {pages * os.sysconf('SC_PAGE_SIZE') / 2**20:,.0f} MiB resident"
 
 
 def _editors() -> list[Finding]:

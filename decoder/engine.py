@@ -11,6 +11,9 @@ class Engine(Protocol):
     model: str
     """The target's name, for people."""
 
+    description: str
+    """What runs it and how exactly, in one line for people; may be empty."""
+
     async def complete(self, request: Complete) -> Answer:
         """The answer to one request.
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
+from decoder.accept import AcceptanceRule
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
 from decoder.healing import TokenHealing
@@ -19,11 +20,9 @@ from decoder.speculate import Step, speculate
 from decoder.stopping import Stopping
 from decoder.tally import Tally
 from decoder.tokenizer import Tokenizer
+from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.wire.messages import Answer, Complete, Finish, Timings, TokenCounts
 from drafting.prefix_cache import PrefixCache
-
-PREFILL_CHUNK = 256
-"""Prompt tokens evaluated between two looks at whether the request is still wanted."""
 
 _MAX_ANCHORS = 256
 
@@ -45,12 +44,23 @@ class _Generated:
 class LocalEngine:
     """The `Engine` over one target model."""
 
-    def __init__(self, target: PrefixCache, tokenizer: Tokenizer, drafters: Drafters, *, prompt_tokens: int) -> None:
+    def __init__(
+        self,
+        target: PrefixCache,
+        tokenizer: Tokenizer,
+        drafters: Drafters,
+        *,
+        prompt_tokens: int,
+        rule: AcceptanceRule = "coupled",
+        description: str = "",
+    ) -> None:
         """prompt_tokens: budget of the prompt; the rest of the target's window is for the answer."""
         self.model = target.model.name
+        self.description = description
         self._target = target
         self._tokenizer = tokenizer
         self._drafters = drafters
+        self._rule = rule
         self._stop_ids = tokenizer.eos_ids | tokenizer.special_ids
         self._prompts = PromptBuilder(
             tokenizer.encode,
@@ -79,7 +89,7 @@ class LocalEngine:
             raise
         except _CancelledError as error:  # by `aclose`
             raise asyncio.CancelledError from error
-        except NonFiniteLogitsError as error:
+        except (NonFiniteLogitsError, DeviceMemoryError) as error:
             raise EngineError(f"{self.model}: {error}") from error
         finally:
             if work.done() and not work.cancelled():
@@ -98,7 +108,7 @@ class LocalEngine:
             return Answer(request.id, language=request.language, model=self.model, reason="suppressed:nothing_before")
         prompt = self._prompt(request)
         context, typed = self._healing.cut(prompt.tokens)
-        num_cached = self._target.keep(context[:-1])
+        num_cached = self._target.resume(context[:-1])
         for _ in prefill(self._target, context[:-1]):
             self._stop_if(cancelled)
         prefilled = time.perf_counter()
@@ -154,7 +164,7 @@ class LocalEngine:
 
     def _steps(self, request: Complete, text: list[int], typed: bytes) -> Generator[Step, None, None]:
         """First what the person typed, then what the target writes; together at most `max_tokens` tokens."""
-        sampler = Sampler(request.sampling)
+        sampler = Sampler(request.sampling, self._rule)
         drafter, gamma = self._drafters.make(request, sampler), self._drafters.gamma(request)
         length = len(text)
         yield from islice(self._healing.write(self._target, text, typed, sampler), request.max_tokens)
@@ -186,10 +196,10 @@ class LocalEngine:
 
 
 def prefill(target: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
-    """Evaluates what of `tokens` is not in the cache yet, a chunk at a time; yields how many are done."""
+    """Evaluates what of `tokens` is not in the cache yet, a forward pass at a time; yields how many are done."""
     done = target.keep(tokens)
     while done < len(tokens):
-        chunk = tokens[done : done + PREFILL_CHUNK]
+        chunk = tokens[done : done + target.model.max_rows]
         target.extend(chunk, last=0)
         done += len(chunk)
         yield done

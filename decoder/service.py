@@ -59,14 +59,16 @@ class Service:
     def __init__(
         self,
         endpoint: Endpoint,
-        load: Callable[[], Awaitable[Engine]],
+        load: Callable[[Callable[[str], None]], Awaitable[Engine]],
         buffers: Buffers,
         telemetry: TelemetryLog,
         *,
         version: str,
         idle_exit_seconds: float = 0.0,
     ) -> None:
-        """load: makes the engine, in the background; raises EngineError with a remedy. idle_exit_seconds 0: never."""
+        """load: makes the engine, in the background, and tells what it is doing from any thread; raises EngineError
+        with a remedy. idle_exit_seconds 0: never.
+        """
         self._endpoint = endpoint
         self._load = load
         self._buffers = buffers
@@ -153,14 +155,22 @@ class Service:
     async def _load_engine(self) -> None:
         self._say(Status("loading", "loading the model"))
         try:
-            self._engine = await self._load()
+            self._engine = await self._load(self._progress())
         except EngineError as error:
             self._say(Status("error", str(error)))
         except Exception as error:
             _log.exception("the model could not be loaded")
             self._say(Status("error", f"the model could not be loaded: {error!r}; run `draftline doctor`"))
         else:
-            self._say(Status("ready", f"{self._engine.model} is ready", model=self._engine.model))
+            self._say(_ready(self._engine))
+
+    def _progress(self) -> Callable[[str], None]:
+        loop = asyncio.get_running_loop()
+
+        def say(text: str) -> None:
+            loop.call_soon_threadsafe(lambda: self._engine or self._say(Status("loading", text)))
+
+        return say
 
     def _say(self, status: Status) -> None:
         if status == self._status and status.state != "loading":
@@ -280,3 +290,8 @@ class Service:
         self._retry_loading()
         reason = "loading" if self._status.state == "loading" else f"engine_error: {self._status.message}"
         return Answer(request.id, language=request.language, reason=reason)
+
+
+def _ready(engine: Engine) -> Status:
+    how = f" ({engine.description})" if engine.description else ""
+    return Status("ready", f"{engine.model} is ready{how}", model=engine.model, engine=engine.description)

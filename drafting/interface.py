@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 Array = Any
 """A numpy array on CPU engines, a torch tensor on CUDA: code that takes one is written against the array API."""
@@ -13,7 +13,7 @@ class Draft:
     """Tokens proposed to follow a context.
 
     probabilities: for each token the row q [vocabulary] float32 it was drawn from, or None where every token was
-        chosen deterministically (q is one-hot).
+        chosen deterministically (q is one-hot) or the rule of acceptance needs no rows.
     source: name of the drafter, for statistics.
     """
 
@@ -48,6 +48,10 @@ class LanguageModel(Protocol):
     vocabulary: Vocabulary
     context_length: int
     """Most tokens the cache can hold."""
+    min_rows: int
+    """Fewest rows of a forward pass; fewer tokens are padded, with rows that leave no trace."""
+    max_rows: int
+    """Most rows of a forward pass; longer runs are cut."""
 
     def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
         """Appends `tokens` to the cached sequence.
@@ -59,4 +63,13 @@ class LanguageModel(Protocol):
 
     def rewind(self, length: int) -> None:
         """Forgets everything after the first `length` tokens, in constant time."""
+        ...
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A language model that still holds earlier sequences."""
+
+    def recall(self, tokens: Sequence[int]) -> int:
+        """Makes the longest held prefix of `tokens` the current sequence; returns its length."""
         ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from drafting.interface import Array, LanguageModel
+from drafting.interface import Array, LanguageModel, Recalling
 
 
 class PrefixCache:
@@ -26,6 +26,14 @@ class PrefixCache:
         """Rewinds to the longest common prefix with `tokens` and returns its length."""
         length = common_prefix(self._tokens, tokens)
         self.rewind(length)
+        return length
+
+    def resume(self, tokens: Sequence[int]) -> int:
+        """As `keep`, but what an earlier sequence had in common with `tokens` counts as well, if the model holds it."""
+        if not isinstance(self.model, Recalling):
+            return self.keep(tokens)
+        length = self.model.recall(tokens)
+        self._tokens = list(tokens[:length])
         return length
 
     def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:

@@ -137,6 +137,7 @@ class NumpyModel:
         self.name = f"numpy-{seed}"
         self.vocabulary = Vocabulary(vocabulary, "numpy")
         self.context_length = context_length
+        self.min_rows, self.max_rows = 1, 256
         self.held: list[int] = []
         self.blocks: list[int] = []
         """Length of every call's tokens."""
@@ -211,11 +212,21 @@ def byte_tokenizer() -> Tokenizer:
 def tiny_llama(
     seed: int, *, vocabulary: int = 64, context_length: int = 256, kind: str = "Llama", **changes: Any
 ) -> "TorchModel":
-    """A random model of two layers in float32; `kind` names another family of transformers, `changes` settings."""
-    import torch  # not above: most users of this file need neither
-    import transformers
+    """`tiny_transformer` on the reference engine."""
+    from decoder.torch_model import TorchModel  # not above: most users of this file need no torch
 
-    from decoder.torch_model import TorchModel
+    return TorchModel(
+        tiny_transformer(seed, vocabulary=vocabulary, kind=kind, **changes),
+        name=f"{kind}-{seed}",
+        vocabulary=Vocabulary(vocabulary, "tiny"),
+        context_length=context_length,
+    )
+
+
+def tiny_transformer(seed: int, *, vocabulary: int = 64, kind: str = "Llama", **changes: Any) -> Any:
+    """A random model of two layers in float32; `kind` names another family of transformers, `changes` settings."""
+    import torch
+    import transformers
 
     settings = {
         "vocab_size": vocabulary,
@@ -233,10 +244,7 @@ def tiny_llama(
     config = getattr(transformers, f"{kind}Config")(**settings | changes)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = getattr(transformers, f"{kind}ForCausalLM")(config).eval()
-    return TorchModel(
-        model, name=f"{kind}-{seed}", vocabulary=Vocabulary(vocabulary, "tiny"), context_length=context_length
-    )
+        return getattr(transformers, f"{kind}ForCausalLM")(config).eval()
 
 
 class RandomDrafter:
@@ -269,6 +277,7 @@ class ScriptedEngine:
 
     def __init__(self, text: str = "x = 1", *, held: bool = False, error: Exception | None = None) -> None:
         self.model = "scripted"
+        self.description = ""
         self.text = text
         self.error = error
         self.released = asyncio.Event()

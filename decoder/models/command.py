@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from decoder.loading import prepare
 from decoder.models.catalog import Catalog, CatalogError
 from decoder.models.entry import FolderSource, HubSource, ModelEntry
 from decoder.models.progress import PullError
@@ -47,16 +48,18 @@ def list_models() -> None:
 
 @app.command("pull")
 def pull_model(name: Name) -> None:
-    """Download a model, unless it is here already."""
+    """Download a model, unless it is here already, and bring its weights into the form that the decoder uses."""
     store = ModelStore()
     with _one_sentence():
         entry = Catalog().resolve(name)
-        if isinstance(entry.source, FolderSource) or store.is_pulled(entry.name):
-            typer.echo(f"already pulled: {store.locate(entry)}")
-            return
         start = time.monotonic()
+        is_here = isinstance(entry.source, FolderSource) or store.is_pulled(entry.name)
         with _terminable(), _Bar() as bar:
             folder = pull(entry, store, bar)
+            prepare(folder, _Preparing(bar))
+        if is_here:
+            typer.echo(f"already pulled: {folder}")
+            return
         size = sum(file.stat().st_size for file in folder.iterdir())
         typer.echo(f"pulled {entry.name} ({_size(size)}) in {time.monotonic() - start:.0f} s: {folder}")
 
@@ -116,6 +119,20 @@ class _Bar:
 
     def reached(self, done: int) -> None:
         self._progress.update(self._task, completed=done)
+
+
+class _Preparing:
+    """Shows how far the preparation is; the stage begins with the first part of it."""
+
+    def __init__(self, bar: _Bar) -> None:
+        self._bar = bar
+        self._has_begun = False
+
+    def __call__(self, done: int, whole: int) -> None:
+        if not self._has_begun:
+            self._bar.stage("preparing the weights", whole)
+            self._has_begun = True
+        self._bar.reached(done)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ async def serving(
 ) -> AsyncIterator[Service]:
     """A service that listens; stopped at the end, which must not take long."""
 
-    async def load() -> Engine:
+    async def load(_progress: Callable[[str], None]) -> Engine:
         return await engine() if callable(engine) else engine
 
     telemetry = telemetry or TelemetryLog.open(Path(endpoint.directory) / "telemetry")

@@ -11,9 +11,9 @@ from decoder.assemble import assemble
 from decoder.config import DecoderConfig
 from decoder.engine import EngineError
 from decoder.wire.messages import Answer, Complete
-from tests.fakes import byte_tokenizer, tiny_llama
+from tests.fakes import byte_tokenizer, tiny_transformer
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = pytest.mark.usefixtures("one_thread", "own_cache")
 
 
 def saved(folder: Path, seed: int, *, added: str = "") -> Path:
@@ -21,7 +21,7 @@ def saved(folder: Path, seed: int, *, added: str = "") -> Path:
     inner = byte_tokenizer()._inner
     if added:
         inner.add_tokens([added])
-    tiny_llama(seed, vocabulary=inner.get_vocab_size())._model.save_pretrained(folder)
+    tiny_transformer(seed, vocabulary=inner.get_vocab_size()).save_pretrained(folder)
     inner.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}), encoding="utf-8")
     return folder
@@ -44,10 +44,17 @@ BY_MODEL = replace(REQUEST, draft="model")
 
 def test_settings_reach_the_model(tmp_path: Path) -> None:
     folder = str(saved(tmp_path, 1))
-    parts = assemble(DecoderConfig(model=folder, device="cpu", context_tokens=100, prompt_tokens=50))
+    parts = assemble(DecoderConfig(model=folder, engine="torch", device="cpu", context_tokens=100, prompt_tokens=50))
     assert (parts.target.model.context_length, parts.dtype, parts.device) == (100, "float32", "cpu")
     assert parts.target.model.name == folder
     assert assemble(DecoderConfig(model=folder, device="cpu", dtype="bfloat16")).dtype == "bfloat16"
+
+
+def test_the_acceptance_rule_follows_the_engine_unless_it_is_named(tmp_path: Path) -> None:
+    config = DecoderConfig(model=str(saved(tmp_path, 1)), engine="openvino", context_tokens=300, prompt_tokens=50)
+    assert assemble(config).loaded.exactness.kind == "bitwise"
+    assert assemble(config).rule == "coupled"
+    assert assemble(replace(config, acceptance="rejection")).rule == "rejection"
 
 
 def test_a_draft_model_named_in_the_settings_drafts(tmp_path: Path) -> None:
@@ -83,4 +90,6 @@ def test_what_cannot_be_loaded_is_an_error_with_a_remedy(tmp_path: Path, monkeyp
     (folder / "away").rename(folder / "tokenizer.json")
     (folder / "model.safetensors").write_bytes(b"broken")
     with pytest.raises(EngineError, match="cannot load"):
-        assemble(DecoderConfig(model=str(folder), device="cpu"))
+        assemble(DecoderConfig(model=str(folder), engine="torch", device="cpu"))
+    with pytest.raises(EngineError, match="openvino cannot run"):
+        assemble(DecoderConfig(model=str(folder), engine="openvino", device="cpu"))

@@ -16,6 +16,7 @@ from decoder.source_file import Place
 from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS
 from drafting.corpus import Corpus
 from drafting.prefix_cache import PrefixCache
+from tests.decoder.local import loaded
 from tests.fakes import ScriptedModel, byte_tokenizer
 
 REPLY = "compute(alpha, beta)"
@@ -33,7 +34,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def assemble(_config: object) -> Assembly:
         corpus = Corpus(byte_tokenizer().encode)
-        return Assembly(byte_tokenizer(), PrefixCache(target), corpus, Drafters(target, corpus), "cpu", "float32")
+        return Assembly(
+            byte_tokenizer(), PrefixCache(target), corpus, Drafters(target, corpus), loaded(target), "coupled"
+        )
 
     monkeypatch.setattr("decoder.complete_command.assemble", assemble)
     monkeypatch.chdir(tmp_path)

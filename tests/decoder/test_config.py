@@ -24,8 +24,12 @@ def test_a_file_names_only_what_differs(config_file: Path) -> None:
         ("model", 3, "must be a string"),
         ("model", ["a"], "must be a string"),
         ("model", "", "must name a model, as in model = 'smollm2-135m'"),
-        ("dtype", "float16", "must be one of auto, float32, bfloat16"),
+        ("dtype", "half", "must be one of auto, float32, bfloat16, float16, int8, int4"),
         ("device", "gpu", "must be one of auto, cpu, cuda, cuda:N, spread"),
+        ("engine", "vllm", "must be one of auto, openvino, torch"),
+        ("acceptance", "none", "must be one of auto, coupled, rejection"),
+        ("draft_device", "spread", "must be one of auto, cpu, cuda, cuda:N"),
+        ("kv_cache_mb", -1, "must be at least 0"),
         ("device", "cuda:x", "must be one of auto, cpu, cuda, cuda:N, spread"),
         ("threads", -1, "must be at least 0"),
         ("threads", 10**20, "must be at most 1024"),
@@ -51,7 +55,17 @@ def test_a_bad_value_is_named_with_what_is_accepted(key: str, value: Any, accept
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("device", "cuda:1"), ("device", "spread"), ("dtype", "bfloat16"), ("idle_exit_minutes", 0), ("threads", 0)],
+    [
+        ("device", "cuda:1"),
+        ("device", "spread"),
+        ("dtype", "bfloat16"),
+        ("dtype", "int4"),
+        ("engine", "torch"),
+        ("acceptance", "rejection"),
+        ("draft_device", "cuda:1"),
+        ("idle_exit_minutes", 0),
+        ("threads", 0),
+    ],
 )
 def test_a_good_value_is_taken_as_it_is(key: str, value: Any) -> None:
     assert getattr(from_values({key: value}, "here.toml"), key) == value

@@ -8,7 +8,7 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from decoder import doctor_command
+from decoder import doctor_command, loading
 
 GIB = 2**30
 
@@ -25,6 +25,8 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gpus(monkeypatch: pytest.MonkeyPatch, number: int, gib: int) -> None:
+    monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: number > 0)
+    monkeypatch.setattr(loading, "_openvino_dtype", lambda: "int8")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: number > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: number)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda gpu: f"GPU{gpu}")
@@ -34,14 +36,16 @@ def gpus(monkeypatch: pytest.MonkeyPatch, number: int, gib: int) -> None:
 @pytest.mark.parametrize(
     ("num_gpus", "settings", "code", "said"),
     [
-        (0, "", 1, "the weights need 120.0 GiB"),  # float32 on a CPU, by default: only half of it was counted
+        (0, "", 0, "engine: openvino int8 on cpu"),
+        (0, 'engine = "torch"', 1, "the weights need 120.0 GiB"),  # float32: only half of it was counted
+        (0, 'engine = "openvino"\ndtype = "float32"', 1, "openvino has float16, int8, int4"),
         (0, 'dtype = "bfloat16"', 0, "CPU"),
         (0, 'dtype = "float32"', 1, "the weights need 120.0 GiB"),
-        (0, 'device = "cuda"', 1, "asks for cuda, but torch finds no such GPU"),
+        (0, 'device = "cuda"', 1, "cuda was asked for, but torch finds no such GPU"),
         (1, "", 1, "GPU0, 40 GiB; the weights need 60.0 GiB"),
         (2, 'device = "spread"', 0, "GPU0, GPU1, 80 GiB"),  # only the first one was counted
         (2, 'device = "cuda:1"', 1, "GPU1, 40 GiB; the weights"),
-        (2, 'device = "cuda:2"', 1, "asks for cuda:2, but torch finds no such GPU"),
+        (2, 'device = "cuda:2"', 1, "cuda:2 was asked for, but torch finds no such GPU"),
         (2, 'device = "cpu"\ndtype = "bfloat16"', 0, "CPU"),
     ],
 )

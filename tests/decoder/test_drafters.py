@@ -52,6 +52,7 @@ def test_auto_asks_the_model_where_lookup_knows_nothing() -> None:
 
 
 @pytest.mark.parametrize(("draft", "remedy"), [("syntax", "use 'lookup'"), ("model", "set draft_model in config.toml")])
+@pytest.mark.trap(23)
 def test_what_is_not_available_is_refused_with_a_remedy(draft: messages.Draft, remedy: str) -> None:
     with pytest.raises(EngineError, match=remedy):
         drafters().make(request(draft), SAMPLER)
@@ -65,6 +66,7 @@ def test_the_lines_around_the_cursor_are_not_drafted_from() -> None:
     assert own.make(request("lookup", line=61), SAMPLER).draft([4, 1, 2], 1).tokens == (7,)
 
 
+@pytest.mark.trap(19)
 def test_a_draft_model_of_another_vocabulary_is_refused_by_name() -> None:
     other = NumpyModel(2)
     other.vocabulary = Vocabulary(16, "another")

@@ -40,6 +40,7 @@ async def test_the_next_keystroke_evaluates_only_what_is_new() -> None:
 
 @pytest.mark.parametrize("draft", ["none", "lookup", "model", "auto"])
 @pytest.mark.parametrize("gamma", [0, 1, 3, 16, None])
+@pytest.mark.trap(24)
 async def test_the_text_does_not_depend_on_how_it_was_drafted(draft: messages.Draft, gamma: int | None) -> None:
     buffer = "class A:\n    def area(self):\n        return self.width * other\n"
     small = ScriptedModel({"def area(self):": "\n        return self.length"})
@@ -62,6 +63,7 @@ async def test_exactly_as_many_tokens_as_allowed(max_tokens: int) -> None:
     assert answer.finish == "length"
 
 
+@pytest.mark.trap(16)
 async def test_a_stop_in_the_step_that_uses_up_the_tokens_is_a_stop() -> None:
     text = "compute(a, b)\n"
     async with engine(small=ScriptedModel(REPLIES)) as made:
@@ -72,6 +74,7 @@ async def test_a_stop_in_the_step_that_uses_up_the_tokens_is_a_stop() -> None:
 
 @pytest.mark.parametrize("eos", [256, 257])
 @pytest.mark.parametrize("draft", ["none", "model"])
+@pytest.mark.trap(14)
 async def test_each_end_of_text_ends_it_and_is_not_shown(eos: int, draft: messages.Draft) -> None:
     model, small = (ScriptedModel(REPLIES, eos=eos) for _ in range(2))
     async with engine(model, small=small) as made:
@@ -123,6 +126,7 @@ async def test_a_full_window_ends_the_text() -> None:
     assert (answer.text, answer.finish) == ("compute("[: 128 - 120], "length")
 
 
+@pytest.mark.trap(23)
 async def test_what_cannot_be_done_is_said() -> None:
     model = ScriptedModel(REPLIES)
     async with engine(model) as made:
@@ -135,6 +139,7 @@ async def test_what_cannot_be_done_is_said() -> None:
             await made.complete(ask("x = ", sampling=Sampling(temperature=1.0, top_p=2.0)))
 
 
+@pytest.mark.trap(25)
 async def test_requests_at_the_same_time_each_equal_their_solo_run() -> None:
     requests = [
         ask("x = ", id=0, gamma=0),

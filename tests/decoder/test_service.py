@@ -194,6 +194,7 @@ async def test_buffers_are_asked_for_again_by_the_clients_own_name(endpoint: End
         assert isinstance(await received(editor), Status)
 
 
+@pytest.mark.trap(34)
 async def test_buffers_of_two_windows_that_show_one_file_are_kept_apart(endpoint: Endpoint) -> None:
     async with serving(endpoint, ScriptedEngine()), client(endpoint) as stays:
         await ready(stays)

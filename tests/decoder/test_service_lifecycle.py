@@ -158,7 +158,7 @@ async def test_it_leaves_when_nobody_came_or_stayed(endpoint: Endpoint) -> None:
     async with asyncio.timeout(2):
         await Service(
             endpoint,
-            Loader(),
+            lambda _progress: Loader()(),
             Buffers(),
             TelemetryLog.open(endpoint.directory / "telemetry"),
             version="0.1.0",

@@ -132,6 +132,7 @@ DOCUMENT = st.sampled_from([case[0] for case in SINGLE + BLOCKS])
 
 
 @given(DOCUMENT, TEXT)
+@pytest.mark.trap(24)
 def test_the_end_does_not_depend_on_how_the_text_arrives(document: str, written: str) -> None:
     rules = stopping(document)
     whole = rules.end(written)

@@ -1,5 +1,6 @@
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ TOKENS = st.lists(st.integers(0, 2), max_size=30)
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), TOKENS), max_size=8), st.integers(0, 40))
+@pytest.mark.trap(32)
 def test_following_equals_an_index_built_anew(changes: list[tuple[int, list[int]]], limit: int) -> None:
     followed = ContextIndex()
     tokens: list[int] = []

@@ -65,6 +65,7 @@ def eager_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("small_runs")
 @given(st.fixed_dictionaries({"x": LINES, "y": LINES}), st.lists(EDIT, max_size=12))
+@pytest.mark.trap(32)
 def test_after_any_edits_it_finds_what_a_corpus_built_anew_finds(
     documents: dict[str, list[str]], edits: list[tuple[str, int, int, list[str]]]
 ) -> None:

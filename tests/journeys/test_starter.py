@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from decoder.assemble import Assembly, assemble
-from decoder.bench.run import Bench
+from decoder.bench.run import Bench, runs
 from decoder.bench.tasks import load_tasks, spread
 from decoder.complete_command import request_at
 from decoder.config import DecoderConfig
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.starter
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "benchmarks" / "samples" / "shapes.py"
-CONFIG = DecoderConfig(dtype="float32", device="cpu")
+CONFIG = DecoderConfig(device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,8 @@ def test_an_indentation_is_continued_without_a_stray_space(engine: LocalEngine) 
 
 
 @pytest.mark.tasks
-def test_speculative_text_is_plain_text_on_real_tasks(assembly: Assembly, tasks_folder: Path) -> None:
-    bench = Bench(assembly, ["plain", "lookup"], max_tokens=16, gamma=None, sampling=Sampling())
+def test_speculative_text_is_undrafted_text_on_real_tasks(assembly: Assembly, tasks_folder: Path) -> None:
+    bench = Bench(assembly, runs(["undrafted", "lookup"], [None]), max_tokens=16, sampling=Sampling())
     outcomes = [each for group in bench.run(spread(load_tasks(tasks_folder), 6)) for each in group]
     verdicts = [each.identity for each in outcomes if each.mode == "lookup"]
     assert verdicts == ["identical"] * 6

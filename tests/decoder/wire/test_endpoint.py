@@ -27,6 +27,7 @@ def test_a_directory_left_open_is_closed(tmp_path: Path) -> None:
     assert mode(private_directory(tmp_path / "open")) == 0o700
 
 
+@pytest.mark.trap(34)
 def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = private_directory(tmp_path / "foreign")
     monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)

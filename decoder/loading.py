@@ -1,0 +1,211 @@
+"""Which engine runs a model on this machine, and loading it there."""
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+
+from decoder import installed
+from decoder.config import ConfigError, DecoderConfig, Dtype, EngineName
+from decoder.cores import available_cores, cpu_features, cpu_name
+from decoder.engine import EngineError
+from decoder.exactness import Exactness, probe_exactness
+from decoder.remembered import Remembered
+from decoder.tokenizer import Tokenizer
+from drafting.interface import LanguageModel
+
+Progress = Callable[[str], None]
+"""What is being done, for people."""
+
+OPENVINO_DTYPES: tuple[Dtype, ...] = ("float16", "int8", "int4")
+GPU_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a model runs. note: why not on the engine that would have been better, "" where it is the best."""
+
+    engine: EngineName
+    device: str
+    dtype: Dtype
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.engine} {self.dtype} on {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model ready to use, and what that took."""
+
+    model: LanguageModel
+    place: Place
+    exactness: Exactness
+    seconds: float
+
+    def __str__(self) -> str:
+        """One line for people.
+
+        note included, where there is one.
+        """
+        line = f"{self.place}, {self.exactness}, loaded in {self.seconds:.1f} s"
+        return f"{line}; {self.place.note}" if self.place.note else line
+
+
+def choose_place(config: DecoderConfig) -> Place:
+    """The engine, device and precision by the settings and by what this machine has; imports neither engine.
+
+    Raises EngineError for settings that contradict each other.
+    """
+    device = config.device
+    if device == "auto":
+        device = "cuda" if has_nvidia_gpu() and config.engine != "openvino" else "cpu"
+    if device != "cpu":
+        if config.engine == "openvino":
+            raise EngineError(f"engine = 'openvino' runs on a CPU, but device = {device!r}: change one of them")
+        if config.dtype == "float16":
+            raise EngineError("dtype = 'float16' is for the openvino engine: use bfloat16 on a GPU")
+        return Place("torch", device, "bfloat16" if config.dtype == "auto" else config.dtype)
+    if config.engine == "torch" or (config.engine == "auto" and config.dtype in ("float32", "bfloat16")):
+        return _torch_on_cpu(config)
+    if config.dtype in ("float32", "bfloat16"):
+        raise EngineError(
+            f"dtype = {config.dtype!r} is for the torch engine: openvino has {', '.join(OPENVINO_DTYPES)}"
+        )
+    return Place("openvino", "cpu", config.dtype if config.dtype != "auto" else _openvino_dtype())
+
+
+def load(
+    config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
+) -> Loaded:
+    """The model in `folder` at `place`; if openvino cannot run it, and the settings leave it open, on torch.
+
+    Raises EngineError with the remedy.
+    """
+    started = time.perf_counter()
+    place, model = _load(config, place, name, folder, tokenizer, progress)
+    circumstances = _circumstances(place, config, folder)
+    remembered = Remembered(cache_folder() / "exactness.json")
+    exactness = remembered.find(circumstances)
+    if exactness is None:
+        progress("testing whether drafts leave the text as it is")
+        exactness = probe_exactness(model)
+        remembered.add(circumstances, exactness)
+    exactness.apply(model)
+    return Loaded(model, place, exactness, time.perf_counter() - started)
+
+
+def _circumstances(place: Place, config: DecoderConfig, folder: Path) -> list[str]:
+    """What decides which kernels run, and in which order they add."""
+    libraries = [f"{name} {installed(name)}" for name in ("openvino", "torch", "transformers")]
+    shape = (folder / "config.json").read_text(encoding="utf-8")
+    threads = str(config.threads or available_cores())
+    gpu = GPU_DRIVER.read_text(encoding="utf-8") if GPU_DRIVER.is_file() else ""
+    return [str(place), threads, str(config.context_tokens), shape, cpu_name(), cpu_features(), gpu, *libraries]
+
+
+def prepare(folder: Path, reached: Callable[[int, int], None]) -> None:
+    """Makes the weights that a decoder with today's settings will want of `folder`, if they have to be made.
+
+    reached: (bytes done, bytes in all). What cannot be prepared is left to the loading of the model, which tells why.
+    """
+    from decoder.openvino_engine.compress import compressed
+
+    with suppress(ConfigError, EngineError, ValueError, OSError):
+        dtype = choose_place(DecoderConfig.load()).dtype
+        if dtype in ("int8", "int4"):
+            compressed(folder, dtype, cache_folder(), reached)
+
+
+def has_nvidia_gpu() -> bool:
+    """Whether a driver is there; asked without torch, which takes seconds to import."""
+    return Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists() or shutil.which("nvidia-smi") is not None
+
+
+def cache_folder() -> Path:
+    """For weights that were brought into another form."""
+    return platformdirs.user_cache_path("draftline", appauthor=False) / "prepared"
+
+
+def _openvino_dtype() -> Dtype:
+    """16 bits cost no more than 8 where the processor multiplies them itself."""
+    try:
+        import openvino
+
+        capabilities = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    except (ImportError, RuntimeError):
+        return "int8"
+    return "float16" if "BF16" in capabilities else "int8"
+
+
+def _torch_on_cpu(config: DecoderConfig) -> Place:
+    if config.dtype in OPENVINO_DTYPES:
+        raise EngineError(f"dtype = {config.dtype!r} needs the openvino engine on a CPU; torch has float32, bfloat16")
+    return Place("torch", "cpu", "float32" if config.dtype == "auto" else config.dtype)
+
+
+def _load(
+    config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
+) -> tuple[Place, LanguageModel]:
+    if place.engine == "torch":
+        return place, _on_torch(config, place, name, folder, tokenizer)
+    try:
+        return place, _on_openvino(config, place, name, folder, tokenizer, progress)
+    except (ImportError, RuntimeError, ValueError, OSError) as error:
+        reason = f"openvino cannot run {name} ({_first_line(error)})"
+        if config.engine == "openvino":
+            raise EngineError(f"{reason}; set engine = 'torch', or 'auto', in config.toml") from error
+        other = replace(_torch_on_cpu(replace(config, dtype="auto")), note=f"{reason}, so torch does, more slowly")
+        return other, _on_torch(config, other, name, folder, tokenizer)
+
+
+def _on_openvino(
+    config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
+) -> LanguageModel:
+    from decoder.openvino_model import OpenVinoModel
+
+    precision: Literal["float16", "int8", "int4"] = place.dtype  # type: ignore[assignment]  # by choose_place
+    return OpenVinoModel.load(
+        folder,
+        name=name,
+        vocabulary=tokenizer.vocabulary,
+        context_length=config.context_tokens,
+        precision=precision,
+        cache=cache_folder(),
+        kv_bytes=config.kv_cache_mb << 20,
+        threads=config.threads or available_cores(),
+        reached=lambda done, whole: progress(f"preparing {name} in {precision}: {100 * done // whole} %"),
+    )
+
+
+def _on_torch(config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer) -> LanguageModel:
+    try:
+        import torch
+
+        from decoder.torch_model import ModelLoadError, TorchModel
+    except ImportError as error:
+        raise EngineError(f"torch cannot be imported ({error}): install draftline again") from error
+    torch.set_num_threads(config.threads or available_cores())
+    quantisation: Literal["int8", "int4"] | None = place.dtype if place.dtype in ("int8", "int4") else None
+    try:
+        return TorchModel.load(
+            folder,
+            name=name,
+            vocabulary=tokenizer.vocabulary,
+            context_length=config.context_tokens,
+            dtype="bfloat16" if quantisation else place.dtype,
+            device=place.device,
+            quantisation=quantisation or "none",
+        )
+    except ModelLoadError as error:
+        raise EngineError(str(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,116 @@
+"""Which engine runs a model, and what happens where the better one cannot."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from decoder import loading
+from decoder.config import DecoderConfig
+from decoder.engine import EngineError
+from decoder.loading import Place, choose_place, load
+from decoder.tokenizer import Tokenizer
+from tests.fakes import byte_tokenizer, tiny_transformer
+
+pytestmark = pytest.mark.usefixtures("one_thread", "own_cache")
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a GPU, and without bfloat16 arithmetic."""
+    monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: False)
+    monkeypatch.setattr(loading, "_openvino_dtype", lambda: "int8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "place"),
+    [
+        ({}, Place("openvino", "cpu", "int8")),
+        ({"dtype": "int4"}, Place("openvino", "cpu", "int4")),
+        ({"dtype": "float16"}, Place("openvino", "cpu", "float16")),
+        ({"dtype": "float32"}, Place("torch", "cpu", "float32")),
+        ({"dtype": "bfloat16"}, Place("torch", "cpu", "bfloat16")),
+        ({"engine": "torch"}, Place("torch", "cpu", "float32")),
+        ({"device": "cuda:1"}, Place("torch", "cuda:1", "bfloat16")),
+        ({"device": "cuda", "dtype": "int4"}, Place("torch", "cuda", "int4")),
+        ({"device": "spread"}, Place("torch", "spread", "bfloat16")),
+    ],
+)
+def test_the_settings_decide(settings: dict[str, str], place: Place) -> None:
+    assert choose_place(DecoderConfig(**settings)) == place  # type: ignore[arg-type]
+
+
+def test_a_gpu_is_taken_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: True)
+    assert choose_place(DecoderConfig()) == Place("torch", "cuda", "bfloat16")
+    assert choose_place(DecoderConfig(engine="openvino")).device == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"engine": "openvino", "device": "cuda"}, "runs on a CPU, but device = 'cuda'"),
+        ({"engine": "openvino", "dtype": "float32"}, "openvino has float16, int8, int4"),
+        ({"engine": "torch", "dtype": "int8"}, "needs the openvino engine on a CPU"),
+        ({"device": "cuda", "dtype": "float16"}, "use bfloat16 on a GPU"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_named(settings: dict[str, str], said: str) -> None:
+    with pytest.raises(EngineError, match=said):
+        choose_place(DecoderConfig(**settings))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tiny_transformer(1, vocabulary=258).save_pretrained(tmp_path)
+    byte_tokenizer()._inner.save(str(tmp_path / "tokenizer.json"))
+    return tmp_path
+
+
+CONFIG = DecoderConfig(context_tokens=300, prompt_tokens=50)
+
+
+def loaded(folder: Path, config: DecoderConfig = CONFIG) -> tuple[loading.Loaded, list[str]]:
+    said: list[str] = []
+    return load(config, choose_place(config), "tiny", folder, Tokenizer.load(folder), said.append), said
+
+
+def test_openvino_runs_it_bitwise_and_says_so(folder: Path) -> None:
+    found, said = loaded(folder)
+    assert str(found).startswith("openvino int8 on cpu, exact: bitwise, ")
+    assert "preparing tiny in int8: 100 %" in said
+    assert (found.model.min_rows, found.model.max_rows) == (found.exactness.min_rows, found.exactness.max_rows)
+
+
+def test_what_the_probe_found_is_remembered(folder: Path) -> None:
+    first, said = loaded(folder)
+    assert "testing whether drafts leave the text as it is" in said
+    second, said = loaded(folder)
+    assert said == []
+    assert second.exactness == first.exactness
+    assert second.model.min_rows == first.exactness.min_rows
+    assert "testing whether drafts leave the text as it is" in loaded(folder, replace(CONFIG, threads=1))[1]
+
+
+def test_where_openvino_cannot_torch_does_and_one_line_says_why(folder: Path) -> None:
+    config = folder / "config.json"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("LlamaForCausalLM", "OtherForCausalLM"), encoding="utf-8")
+    found, _ = loaded(folder)
+    assert found.place.engine == "torch"
+    assert "openvino cannot run tiny (its architecture is OtherForCausalLM" in str(found)
+    assert "\n" not in str(found)
+    with pytest.raises(EngineError, match="set engine = 'torch'"):
+        loaded(folder, replace(CONFIG, engine="openvino"))
+
+
+def test_a_missing_openvino_is_no_obstacle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    monkeypatch.delitem(sys.modules, "decoder.openvino_model", raising=False)
+    monkeypatch.delitem(sys.modules, "decoder.openvino_engine.graph", raising=False)
+    found, _ = loaded(folder)
+    assert found.place.engine == "torch"
+    assert "so torch does, more slowly" in str(found)
+    with pytest.raises(EngineError, match="openvino cannot run tiny"):
+        loaded(folder, replace(CONFIG, engine="openvino"))
