@@ -95,8 +95,8 @@ class OpenVinoModel:
         held = len(self._sequence.tokens)
         if not tokens or held + len(tokens) > self.context_length:
             raise ValueError(f"{len(tokens)} tokens after {held} do not fit a window of {self.context_length} tokens")
-        if not all(0 <= token < self.vocabulary.size for token in tokens):
-            raise IndexError(f"a token of {list(tokens)} is not in a vocabulary of {self.vocabulary.size}")
+        if unknown := [token for token in tokens if not 0 <= token < self.vocabulary.size]:
+            raise IndexError(f"token {unknown[0]} is not in a vocabulary of {self.vocabulary.size}")
         wanted = len(tokens) if last is None else last
         rows = []
         try:
@@ -156,6 +156,8 @@ def _compile(graph: openvino.Model, threads: int) -> Any:
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": "1",
         "KV_CACHE_PRECISION": "f16",
+        # a thread bound to a core waits for whatever else runs there
+        "ENABLE_CPU_PINNING": False,
         # activations rounded to 8 bits would be faster on some processors and write other text
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0",
     }

@@ -87,6 +87,24 @@ def test_an_indentation_is_continued_without_a_stray_space(engine: LocalEngine) 
     assert not answer.text.startswith(" ")
 
 
+def test_a_document_that_was_left_is_not_read_again(engine: LocalEngine) -> None:
+    first = long_request()
+    other = replace(first, document="b.py", prefix="import os\n\n" + first.prefix.replace("width", "depth"))
+    ask(engine, first)
+    assert ask(engine, other).tokens.cached < 32
+    again = ask(engine, first)
+    assert again.tokens.cached > again.tokens.prompt - 64
+
+
+def test_a_seed_has_one_text_whatever_drafts(engine: LocalEngine) -> None:
+    sampling = Sampling(temperature=0.8, top_p=0.95, seed=11)
+    request = replace(long_request(), sampling=sampling, multiline="always", max_tokens=24)
+    undrafted = ask(engine, replace(request, draft="none"))
+    drafted = [ask(engine, replace(request, draft="lookup", gamma=gamma)) for gamma in (1, 4, 15)]
+    assert {each.text for each in drafted} == {undrafted.text} != {""}
+    assert sum(each.speculation.accepted for each in drafted) > 0
+
+
 @pytest.mark.tasks
 def test_speculative_text_is_undrafted_text_on_real_tasks(assembly: Assembly, tasks_folder: Path) -> None:
     bench = Bench(assembly, runs(["undrafted", "lookup"], [None]), max_tokens=16, sampling=Sampling())
