@@ -165,12 +165,18 @@ class Service:
             self._say(_ready(self._engine))
 
     def _progress(self) -> Callable[[str], None]:
+        """Tells clients, from any thread, what loading is at; nobody once it is over, or the loop is."""
         loop = asyncio.get_running_loop()
 
         def say(text: str) -> None:
-            loop.call_soon_threadsafe(lambda: self._engine or self._say(Status("loading", text)))
+            if self._engine is None:
+                self._say(Status("loading", text))
 
-        return say
+        def say_from_thread(text: str) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+                loop.call_soon_threadsafe(say, text)
+
+        return say_from_thread
 
     def _say(self, status: Status) -> None:
         if status == self._status and status.state != "loading":

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
 
-from decoder.assemble import assemble
-from decoder.bench.report import report, table
-from decoder.bench.run import MODES, PROMPT_TOKENS, Bench, Run, runs
-from decoder.bench.tasks import Task, load_tasks, spread
+from decoder.bench.measure import Protocol, measure
+from decoder.bench.peers.names import PeerName, choose_peers
+from decoder.bench.peers.peer import PeerError
+from decoder.bench.peers.report import absences, peers_table
+from decoder.bench.report import table
+from decoder.bench.run import MODES, runs
+from decoder.bench.tasks import load_tasks, spread
 from decoder.complete_command import gamma_named
 from decoder.config import DecoderConfig, from_values
 from decoder.engine import EngineError
-from decoder.sampling import NonFiniteLogitsError
-from decoder.terminal import err, fail, out, plain_errors
+from decoder.terminal import fail, out, plain_errors
 from decoder.wire.messages import Sampling
 
 
@@ -28,7 +29,9 @@ def bench(
     modes: Annotated[
         str, typer.Option(help=f"Some of {', '.join(MODES)}, separated by commas.")
     ] = "plain,undrafted,lookup",
-    peers: Annotated[str, typer.Option(help="Other engines to compare with (none in this version).")] = "",
+    peers: Annotated[
+        str, typer.Option(help="Other engines on the same tasks: all, or names and parts of names, as llama.cpp-plain.")
+    ] = "",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to a file, - for stdout.")] = None,
     gamma: Annotated[str, typer.Option(help="Draft tokens a step: numbers or auto, separated by commas.")] = "auto",
     max_tokens: Annotated[int, typer.Option(min=1, max=1024, help="New tokens a task.")] = 48,
@@ -44,54 +47,23 @@ def bench(
     Exit code 1 where a text differs from that of decoding without drafts (by more than a near-tie, on an engine that
     is not bitwise exact).
     """
-    if peers:
-        fail(f"--peers {peers!r}: no peers can be measured in this version", code=2)
     names = _modes(modes)
-    wanted = runs(names, [gamma_named(part.strip()) for part in gamma.split(",")])
+    protocol = Protocol(
+        tuple(runs(names, [gamma_named(part.strip()) for part in gamma.split(",")])),
+        _peers(peers),
+        max_tokens,
+        Sampling(temperature, top_p=top_p, seed=seed),
+    )
     with plain_errors():
         config = _config({"dtype": dtype, "engine": engine, "acceptance": acceptance})
         chosen = spread(load_tasks(tasks), limit)
         _check_writable(json_file)
-        runner_settings = {"modes": names, "tasks": len(chosen), "gamma": gamma, "max_tokens": max_tokens}
-        result = _run(config, chosen, wanted, max_tokens, Sampling(temperature, top_p=top_p, seed=seed))
-    result["settings"] |= runner_settings
+        result = measure(config, chosen, protocol)
+    result["settings"] |= {"modes": names, "tasks": len(chosen), "gamma": gamma, "peers": peers}
     _print(result, json_file)
     if result["identity"]["diverged"]:
         named = ", ".join(result["differing"][:5])
         fail(f"{result['identity']['diverged']} texts differ from decoding without drafts: {named}")
-
-
-def _run(
-    config: DecoderConfig, tasks: list[Task], wanted: list[Run], max_tokens: int, sampling: Sampling
-) -> dict[str, Any]:
-    assembly = assemble(config, lambda text: err.print(text, markup=False))
-    _check_window(assembly.target.model.context_length, max_tokens)
-    for run in wanted:
-        assembly.drafters.check(MODES[run.mode])
-    runner = Bench(assembly, wanted, max_tokens=max_tokens, sampling=sampling)
-    try:
-        for _ in runner.run(tasks[:1]):  # the first forwards allocate and warm up
-            pass
-        outcomes = []
-        with Progress(console=err, transient=True) as progress:
-            bar = progress.add_task("bench", total=len(tasks))
-            for done, group in enumerate(runner.run(tasks), start=1):
-                outcomes += group
-                progress.advance(bar)
-                if not err.is_terminal and done % max(1, len(tasks) // 12) == 0:
-                    err.print(f"{done} of {len(tasks)} tasks")
-    except NonFiniteLogitsError as error:
-        raise EngineError(f"{config.model}: {error}") from error
-    settings = {
-        "model": config.model,
-        "engine": assembly.loaded.place.engine,
-        "dtype": assembly.dtype,
-        "exact": str(assembly.loaded.exactness),
-        "acceptance": assembly.rule,
-        "device": assembly.device,
-        "sampling": dataclasses.asdict(sampling),
-    }
-    return report(outcomes, settings=settings)
 
 
 def _print(result: dict[str, Any], json_file: Path | None) -> None:
@@ -108,6 +80,10 @@ def _print(result: dict[str, Any], json_file: Path | None) -> None:
     out.print(f"drafted against undrafted texts: {_verdict(same)}")
     if "undrafted" in result["modes"] and any(one_row.values()):
         out.print(f"plain (one row a pass) against undrafted texts: {_verdict(one_row)}")
+    if result["peers"]:
+        out.print(peers_table(result))
+        for line in absences(result):
+            out.print(line, markup=False)
     if json_file is None:
         return
     try:
@@ -122,6 +98,13 @@ def _verdict(counts: dict[str, int]) -> str:
     return f"{counts['identical']} identical, {counts['tie_break']} parted at a near-tie, {counts['diverged']} diverged"
 
 
+def _peers(text: str) -> tuple[PeerName, ...]:
+    try:
+        return tuple(choose_peers(text))
+    except PeerError as error:
+        fail(f"--peers {text!r}: {error}", code=2)
+
+
 def _modes(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in MODES]
@@ -133,15 +116,6 @@ def _modes(text: str) -> list[str]:
 def _config(named: dict[str, str]) -> DecoderConfig:
     values = {key: value for key, value in named.items() if value}
     return from_values(dataclasses.asdict(DecoderConfig.load()) | values, "the command line")
-
-
-def _check_window(context_length: int, max_tokens: int) -> None:
-    needed = PROMPT_TOKENS + max_tokens + 64
-    if context_length < needed:
-        raise EngineError(
-            f"bench needs a window of {needed} tokens, here it is {context_length}: raise context_tokens in"
-            " config.toml, lower --max-tokens, or take a model with a longer window"
-        )
 
 
 def _check_writable(json_file: Path | None) -> None:

@@ -70,7 +70,7 @@ class Bench:
         self._sampling = sampling
         self._is_bitwise = assembly.loaded.exactness.kind == "bitwise"
         tokenizer = assembly.tokenizer
-        self._stop_ids = tokenizer.eos_ids | tokenizer.special_ids
+        self.stop_ids = tokenizer.eos_ids | tokenizer.special_ids
 
     def run(self, tasks: Sequence[Task]) -> Iterator[list[Outcome]]:
         """The outcomes of each task, one per mode."""
@@ -78,7 +78,7 @@ class Bench:
             yield self._task(task, turn=number)
 
     def _task(self, task: Task, turn: int) -> list[Outcome]:
-        prompt = self._prompt(task)
+        prompt = self.prompt(task)
         for buffer in task.open_buffers:
             self._assembly.corpus.open(buffer.path, split_lines(buffer.text))
         for _ in prefill(self._target, prompt[:-1]):
@@ -90,10 +90,11 @@ class Bench:
             self._assembly.corpus.close(buffer.path)
         return [self._outcome(run, task, prompt, done) for run in self._runs]
 
-    def _prompt(self, task: Task) -> list[int]:
+    def prompt(self, task: Task) -> list[int]:
+        """The last tokens of the text before the cursor, as all modes and peers get it."""
         tokenizer = self._assembly.tokenizer
         tokens = tokenizer.encode(to_lf(task.prefix))[-PROMPT_TOKENS:]
-        return [*tokenizer.prompt_prefix, *tokens] or [min(self._stop_ids, default=0)]
+        return [*tokenizer.prompt_prefix, *tokens] or [min(self.stop_ids, default=0)]
 
     def _decode(self, prompt: Sequence[int], run: Run, max_tokens: int) -> tuple[Tally, float]:
         request = replace(_REQUEST, draft=MODES[run.mode], gamma=run.gamma)
@@ -109,7 +110,7 @@ class Bench:
                 sampler,
                 gamma=lambda: gamma,
                 max_tokens=max_tokens,
-                stop_ids=self._stop_ids,
+                stop_ids=self.stop_ids,
             ):
                 tally.add(step)
             return tally, time.perf_counter() - started
@@ -157,7 +158,7 @@ class Bench:
         return logits
 
     def _continue_baseline(self, context: Sequence[int], num_tokens: int) -> Sequence[int]:
-        if num_tokens < 1 or context[-1] in self._stop_ids:
+        if num_tokens < 1 or context[-1] in self.stop_ids:
             return ()
         return self._decode(context, Run(self._baseline or PLAIN, None), num_tokens)[0].tokens
 

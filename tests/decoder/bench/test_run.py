@@ -150,7 +150,7 @@ def command(folder: Path, parts: Assembly, monkeypatch: pytest.MonkeyPatch, *arg
     file.write_text(json.dumps({**row, "id": "a:x:1", "open_buffers": buffers}), encoding="utf-8")
     monkeypatch.setenv("DRAFTLINE_CONFIG", str(folder / "config.toml"))
     (folder / "config.toml").touch()
-    monkeypatch.setattr("decoder.bench.command.assemble", lambda _config, _progress: parts)
+    monkeypatch.setattr("decoder.bench.measure.assemble", lambda _config, _progress: parts)
     app = typer.Typer()
     app.command()(bench)
     return CliRunner().invoke(app, [str(file), *arguments])
