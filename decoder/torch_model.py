@@ -12,7 +12,7 @@ from decoder.torch_engine.forward import StaticForward
 from decoder.torch_engine.graphs import Recorder, recorder_for
 from decoder.torch_engine.loading import ModelLoadError, load_model
 from decoder.torch_engine.quantisation import Quantisation
-from decoder.torch_engine.shapes import PREFILL_ROWS, SPARE_ROWS, VERIFY_ROWS, FixedShapes, FreeShapes, Rows, Shape, Shapes
+from decoder.torch_engine.shapes import PREFILL_ROWS, SPARE_ROWS, FixedShapes, FreeShapes, Rows, Shapes
 from drafting.interface import Array, Vocabulary
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ class TorchModel:
         self.name = name
         self.vocabulary = vocabulary
         self.context_length = min(context_length, int(model.config.max_position_embeddings))
-        choose_attention(model)
         device = model.get_input_embeddings().weight.device
         fixed = device.type == "cuda" if fixed_shapes is None else fixed_shapes
+        choose_attention(model, blocked=fixed)
         self._shapes: Shapes = FixedShapes(self.context_length) if fixed else FreeShapes()
+        self._sees_everything = fixed  # what lies in the cache beyond the text, too, though with weight 0
         recorder = recorder or (recorder_for(model, device) if fixed else None)
         self._forward = StaticForward(model, self.context_length + SPARE_ROWS, recorder)
         exact = device.type == "cpu" and model.get_input_embeddings().weight.dtype == torch.float32
@@ -89,9 +90,8 @@ class TorchModel:
         Raises ModelLoadError for a folder that holds no such model, or a device or library that is missing;
         DeviceMemoryError where the model does not fit.
         """
-        model = load_model(folder, name=name, dtype=dtype, device=device, quantisation=quantisation)
-        return TorchModel(
-            model,
+        loaded = TorchModel(
+            load_model(folder, name=name, dtype=dtype, device=device, quantisation=quantisation),
             name=name,
             vocabulary=vocabulary,
             context_length=context_length,
@@ -99,14 +99,21 @@ class TorchModel:
             fixed_shapes=fixed_shapes,
             logits_device=logits_device,
         )
+        loaded.warm_up()
+        return loaded
 
     def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
-        """As `LanguageModel.extend`. Raises ValueError where the tokens do not fit, or there are none;
-        DeviceMemoryError where the device has no room left."""
+        """As `LanguageModel.extend`.
+
+        Raises ValueError where the tokens do not fit, or there are none; IndexError for one that is not in the
+        vocabulary; DeviceMemoryError where the device has no room left.
+        """
         if not tokens or self._length + len(tokens) > self.context_length:
             raise ValueError(
                 f"{len(tokens)} tokens after {self._length} do not fit a window of {self.context_length} tokens"
             )
+        if min(tokens) < 0 or max(tokens) >= self.vocabulary.size:  # a CUDA device would not survive it
+            raise IndexError(f"a token of {list(tokens)} is not in a vocabulary of {self.vocabulary.size}")
         wanted = len(tokens) if last is None else min(last, len(tokens))
         with naming_memory(self._forward.device, f"{len(tokens)} tokens of {self.name}"):
             logits = self._evaluate(tokens, wanted)
@@ -120,7 +127,7 @@ class TorchModel:
         """
         if not 0 <= length <= self._length:
             raise ValueError(f"cannot rewind to {length} tokens, {self._length} are held")
-        if length == 0 and isinstance(self._shapes, FixedShapes):
+        if length == 0 and self._sees_everything:
             self._forward.clear()
         self._length = length
 
@@ -131,28 +138,20 @@ class TorchModel:
         """
         self.rewind(0)
         with naming_memory(self._forward.device, f"{self.context_length} tokens of context of {self.name}"):
-            for shape, start in self._shapes_in_use():
-                self._forward([0], start, shape)
+            for block in self._shapes.decoding(self._rows):
+                self._forward([0], block.start, block.shape)
         self.rewind(0)
+
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self.min_rows, self.max_rows)
 
     def _evaluate(self, tokens: Sequence[int], wanted: int) -> torch.Tensor:
         """float32 [wanted, vocabulary.size], in memory of its own."""
         rows: list[torch.Tensor] = []
-        for block in self._shapes.plan(self._length, len(tokens), wanted, Rows(self.min_rows, self.max_rows)):
+        for block in self._shapes.plan(self._length, len(tokens), wanted, self._rows):
             begin = block.start - self._length
             logits = self._forward(tokens[begin : begin + block.length], block.start, block.shape)
             kept = logits[block.kept if block.wanted else slice(0), : self.vocabulary.size]
             rows.append(kept.to(self._logits_device or kept.device, torch.float32, copy=True))
         return rows[0] if len(rows) == 1 else torch.cat(rows)
-
-    def _shapes_in_use(self) -> list[tuple[Shape, int]]:
-        """Each verify block, and a position at which it is used."""
-        if not isinstance(self._shapes, FixedShapes):
-            return [(Shape(self.min_rows, self.min_rows, self.min_rows), 0)]
-        starts = (0, *self._shapes.keys)
-        return [
-            (Shape(rows, keys, rows), start)
-            for start, keys in zip(starts, self._shapes.keys, strict=False)
-            for rows in VERIFY_ROWS
-            if self.min_rows <= rows <= self.max_rows
-        ]

@@ -36,7 +36,7 @@ class StaticForward:
 
         Padding repeats the last token; its keys lie beyond what is held, where they are hidden and overwritten.
         """
-        padded = [*tokens, *tokens[-1:] * (shape.rows - len(tokens))]
+        padded = [*tokens, *[tokens[-1]] * (shape.rows - len(tokens))]
         with torch.inference_mode():
             self._ids[: shape.rows].copy_(torch.tensor(padded))
             torch.arange(start, start + shape.rows, out=self._positions[: shape.rows])

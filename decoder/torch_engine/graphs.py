@@ -1,7 +1,8 @@
 """CUDA graphs behind one method: what ran once is recorded, and replayed on the same memory."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
@@ -9,7 +10,6 @@ import torch
 Program = Callable[[], torch.Tensor]
 """Reads its inputs from memory that stays where it is; its result is overwritten by the next call."""
 
-_WARM_UPS = 2
 _MOVING_ROPE = ("dynamic", "longrope")
 _log = logging.getLogger(__name__)
 
@@ -29,26 +29,34 @@ class CudaGraphRecorder:
         self._device = device
         self._stream: torch.cuda.Stream | None = None
         self._pool: Any = None
+        self._graphs: list[torch.cuda.CUDAGraph] = []
+        self._broken = False
 
     def record(self, run: Program) -> Program:
         """As `Recorder.record`; where `run` does what cannot be captured, `run` itself, with a line in the log."""
+        if self._broken:
+            return run
         current = torch.cuda.current_stream(self._device)
         with torch.cuda.device(self._device), torch.cuda.stream(current):  # left as found, also by a failed capture
             return captured(self._capture, run)
 
     def _capture(self, run: Program) -> Program:
         if self._stream is None:
-            self._stream = torch.cuda.Stream(self._device)
+            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
             self._pool = torch.cuda.graph_pool_handle()
         current = torch.cuda.current_stream(self._device)
         self._stream.wait_stream(current)
         with torch.cuda.stream(self._stream):  # libraries choose kernels and take workspaces before the capture
-            for _ in range(_WARM_UPS):
+            run()
+            with _waiting_forbidden():
                 run()
         current.wait_stream(self._stream)
         graph = torch.cuda.CUDAGraph()
+        self._graphs.append(graph)  # also one that fails: the allocator goes on asking it
+        self._broken = True
         with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
             output = run()
+        self._broken = False
 
         def replay() -> torch.Tensor:
             graph.replay()
@@ -74,3 +82,14 @@ def recorder_for(model: Any, device: torch.device) -> Recorder | None:
     rope = getattr(model.config, "rope_parameters", None) or {}
     moving = any(kind in str(rope.get("rope_type")) for kind in _MOVING_ROPE)  # decided by reading positions back
     return CudaGraphRecorder(device) if device.type == "cuda" and not spread and not moving else None
+
+
+@contextmanager
+def _waiting_forbidden() -> Iterator[None]:
+    """What waits for the device raises RuntimeError: found here, before a capture that it would leave half done."""
+    before = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)

@@ -10,7 +10,6 @@ import torch
 import transformers
 from safetensors import SafetensorError
 
-from decoder.torch_engine.attention import choose_attention
 from decoder.torch_engine.device_memory import naming_memory
 from decoder.torch_engine.placement import Placement
 from decoder.torch_engine.quantisation import Quantisation, quantisation_arguments
@@ -52,7 +51,6 @@ def _load(folder: Path, dtype: torch.dtype, placement: Placement, quantisation: 
         model = model.to(placement.single)
     if placement.single == "cpu":
         _own_memory(model)
-    choose_attention(model)
     return model.eval()
 
 

@@ -18,7 +18,8 @@ class MemoryFigures:
     held: int
 
     def __str__(self) -> str:
-        return f"{self.total / _GB:.1f} GB in all, {self.free / _GB:.1f} free, {self.held / _GB:.1f} held by the decoder"
+        total, free, held = (f"{num_bytes / _GB:.1f}" for num_bytes in (self.total, self.free, self.held))
+        return f"{total} GB in all, {free} free, {held} held by the decoder"
 
 
 class DeviceMemoryError(Exception):
@@ -66,7 +67,7 @@ def degrade(now: Demand, device: str, *, least_context: int) -> Degraded | None:
     if now.draft_model and now.draft_device in ("", device):
         return Degraded(
             replace(now, draft_model="", draft_device=""),
-            f"{device} is full: {now.draft_model} does not draft; set draft_model to a smaller model, or to \"\"",
+            f'{device} is full: {now.draft_model} does not draft; set draft_model to a smaller model, or to ""',
         )
     context = max(least_context, now.context_tokens // 2)
     if context >= now.context_tokens:
@@ -74,7 +75,7 @@ def degrade(now: Demand, device: str, *, least_context: int) -> Degraded | None:
     return Degraded(
         replace(now, context_tokens=context),
         f"{device} is full: the context is {context} tokens instead of {now.context_tokens};"
-        f" set context_tokens = {context}, or dtype = \"int8\"",
+        f' set context_tokens = {context}, or dtype = "int8"',
     )
 
 

@@ -21,10 +21,11 @@ def quantisation_arguments(wanted: Quantisation, config: Any, dtype: Any, device
     """
     stored = getattr(config, "quantization_config", None)
     if stored is None:
-        return {"dtype": dtype} if wanted == "none" else {"dtype": dtype, "quantization_config": _torchao(wanted, device)}
+        quantised = {} if wanted == "none" else {"quantization_config": _torchao(wanted, device)}
+        return {"dtype": dtype} | quantised
     if wanted != "none":
         raise QuantisationError(
-            f"its weights are quantised already ({_method(stored)}), and cannot become {wanted}; set dtype = \"auto\""
+            f'its weights are quantised already ({_method(stored)}), and cannot become {wanted}; set dtype = "auto"'
         )
     return {"dtype": "auto"}
 

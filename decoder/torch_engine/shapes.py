@@ -67,6 +67,10 @@ class Shapes(Protocol):
         """Blocks for `length` tokens after `start` held ones, the last `wanted` with logits, in order."""
         ...
 
+    def decoding(self, rows: Rows) -> list[Block]:
+        """One block of every shape that a draft step or a verify block can have; one will do if shapes are free."""
+        ...
+
 
 class FreeShapes:
     """Passes as long as the run is: for devices where a new shape costs nothing."""
@@ -75,6 +79,10 @@ class FreeShapes:
         """As `Shapes.plan`: one block, or several of `rows.most`."""
         starts = range(0, length, rows.most)
         return [self._block(start, at, min(rows.most, length - at), length - wanted, rows) for at in starts]
+
+    def decoding(self, rows: Rows) -> list[Block]:
+        """As `Shapes.decoding`."""
+        return self.plan(0, 1, 1, rows)
 
     @staticmethod
     def _block(start: int, at: int, length: int, first_wanted: int, rows: Rows) -> Block:
@@ -87,8 +95,8 @@ class FreeShapes:
 class FixedShapes:
     """Few shapes for everything, so that each can be captured once and replayed.
 
-    Rows come in `VERIFY_ROWS` and one size for prompts, keys in powers of two. A block never crosses from one key length
-    into the next: how many keys a token is compared with depends on its position alone, not on the block it comes in.
+    Rows come in `VERIFY_ROWS` and one size for prompts, keys in powers of two. A block never crosses from one key
+    length into the next: how many keys a token is compared with depends on its position alone, not on its block.
     """
 
     def __init__(self, context_length: int) -> None:
@@ -104,6 +112,12 @@ class FixedShapes:
             blocks.append(block)
             at += block.length
         return blocks
+
+    def decoding(self, rows: Rows) -> list[Block]:
+        """As `Shapes.decoding`."""
+        starts = (0, *self.keys[:-1])
+        sizes = [size for size in VERIFY_ROWS if rows.least <= size <= rows.most]
+        return [self._next(start, size, size, rows) for start in starts for size in sizes]
 
     def _next(self, position: int, left: int, wanted: int, rows: Rows) -> Block:
         keys = next(keys for keys in self.keys if keys > position)

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,3 +63,48 @@ def test_rewinding_forwards_is_no_change() -> None:
     cache.extend([1, 2, 3])
     cache.rewind(7)
     assert list(cache.tokens) == model.held == [1, 2, 3]
+
+
+class Remembering(NumpyModel):
+    """Holds every sequence that it was ever left with, in whole pairs of tokens."""
+
+    def __init__(self) -> None:
+        super().__init__(vocabulary=4)
+        self._left: list[list[int]] = []
+
+    def recall(self, tokens: Sequence[int]) -> int:
+        common = common_prefix(self.held, tokens)
+        self._left.append(list(self.held))
+        earlier = max(common_prefix(left, tokens) // 2 * 2 for left in self._left)
+        self.held = list(tokens[: max(common, earlier)])
+        return len(self.held)
+
+
+@given(st.lists(st.tuples(TOKENS, st.integers(0, 40)), max_size=8))
+def test_resuming_always_leaves_the_model_with_what_was_asked(steps: list[tuple[list[int], int]]) -> None:
+    for model in (NumpyModel(vocabulary=4), Remembering()):
+        cache = PrefixCache(model)
+        for sequence, rewound in steps:
+            kept = cache.resume(tuple(sequence))
+            assert model.held == list(cache.tokens) == sequence[:kept]
+            if sequence[kept:]:
+                assert np.array_equal(cache.extend(sequence[kept:])[-1], model.row(sequence))
+            assert model.held == list(cache.tokens) == sequence
+            cache.rewind(rewound)
+
+
+def test_a_sequence_resumed_is_not_evaluated_again() -> None:
+    model = Remembering()
+    cache = PrefixCache(model)
+    for sequence, kept in (([1, 2, 3, 0, 1], 0), ([2, 2, 2], 0), ([1, 2, 3, 0, 2], 4), ([1, 2, 3, 1], 3)):
+        assert cache.resume(sequence) == kept
+        cache.extend(sequence[kept:])
+    assert model.blocks == [5, 3, 1, 1]
+
+
+def test_a_model_that_remembers_nothing_resumes_what_it_has_in_common_with_the_last_sequence() -> None:
+    cache = PrefixCache(NumpyModel())
+    for sequence, kept in (([1, 2, 3, 0, 1], 0), ([1, 2], 2), ([1, 2, 3], 2), ([5], 0), ([1, 2], 0)):
+        assert cache.resume(sequence) == kept
+        if sequence[kept:]:
+            cache.extend(sequence[kept:])

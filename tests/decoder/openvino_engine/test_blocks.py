@@ -34,6 +34,15 @@ class Memory:
             self.extend(text[known:], padding)
         return known
 
+    def account(self) -> None:
+        """Every block is in one place, and what can be found holds what it stands for."""
+        sequence = self.sequence
+        places = [*sequence.table, *sequence._free, *sequence._idle]
+        assert sorted(places) == list(range(len(self.blocks)))
+        assert {block: key for key, block in sequence._found.items()} == sequence._sealed
+        assert set(sequence._idle) <= set(sequence._sealed)
+        assert set(sequence._free).isdisjoint(sequence._sealed)
+
     def read(self) -> list[int]:
         length = len(self.sequence.tokens)
         return [self.blocks[self.sequence.table[place // BLOCK]][place % BLOCK] for place in range(length)]
@@ -55,8 +64,7 @@ def test_whatever_is_followed_the_memory_holds_it(steps: list[tuple[list[int], i
         assert memory.read() == text
         memory.sequence.rewind(max(0, len(text) - taken_back))
         assert memory.read() == memory.sequence.tokens
-        table = memory.sequence.table
-        assert len(set(table)) == len(table)
+        memory.account()
 
 
 def test_a_document_left_and_come_back_to_is_still_known() -> None:
@@ -112,7 +120,39 @@ def test_rewinding_touches_no_block() -> None:
 def test_a_sequence_longer_than_the_memory_is_an_error_that_leaves_it_usable() -> None:
     memory = Memory(2)
     memory.follow([1] * 40)
-    with pytest.raises(MemoryError):
-        memory.sequence.reserve(3 * BLOCK)
+    with pytest.raises(MemoryError, match="65 tokens do not fit into 2 blocks of 32"):
+        memory.sequence.reserve(2 * BLOCK + 1)
     memory.extend([2] * 10)
     assert memory.read() == [1] * 40 + [2] * 10
+
+
+def test_a_shared_block_is_still_there_after_that_error() -> None:
+    memory = Memory(2)
+    first = list(range(64))
+    memory.follow(first)
+    memory.sequence.recall([*first[:40], 7])
+    with pytest.raises(MemoryError):
+        memory.extend([7] * 25)
+    assert memory.read() == first[:40]
+    memory.extend([7] * 24)
+    assert memory.read() == [*first[:40], *[7] * 24]
+    memory.account()
+
+
+def test_a_sequence_that_grows_back_finds_its_old_end() -> None:
+    memory = Memory()
+    first = list(range(100))
+    memory.follow(first)
+    memory.follow([9] * 5)
+    memory.follow(first[:10])
+    assert memory.follow(first) == 96
+
+
+def test_the_whole_of_a_text_may_be_known() -> None:
+    memory = Memory()
+    first = list(range(100))
+    memory.follow(first)
+    assert memory.sequence.recall(tuple(first)) == 100
+    assert memory.sequence.recall(first[:64]) == 64
+    assert memory.sequence.recall([]) == 0
+    assert memory.sequence.recall(first) == 96

@@ -78,7 +78,7 @@ def test_a_file_cut_short_anywhere_is_named(path: Path, part: float) -> None:
         SafeTensors(path)
 
 
-@pytest.mark.parametrize("noise", [b"\xff" * 100, b"", b"{}" * 50])
+@pytest.mark.parametrize("noise", [b"\xff" * 100, b"", b"{}" * 50], ids=["noise", "empty", "text"])
 def test_a_file_of_another_kind_is_named(path: Path, noise: bytes) -> None:
     path.write_bytes(noise)
     with pytest.raises(UnsupportedModelError, match=r"model\.safetensors cannot be read"):

@@ -41,9 +41,9 @@ class TapeRecorder:
         return replay
 
 
-class _Recording(TorchDispatchMode):
+class _Recording(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Callable[[], None]] = []
         self.results: list[torch.Tensor] = []
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from decoder.torch_engine.attention import GROUPED, choose_attention, grouped_attention
+from decoder.torch_engine.attention import BLOCKED, GROUPED, blocked_attention, choose_attention, grouped_attention
 from decoder.torch_engine.masks import Masks, UnsupportedModelError
 from tests.decoder.torch_engine.tiny import network
 
@@ -22,11 +22,26 @@ def test_grouped_attention_is_attention_with_every_key_head_repeated(num_heads: 
     assert torch.allclose(output.transpose(1, 2), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("Llama", GROUPED), ("Qwen2", GROUPED), ("Gemma2", "eager")])
-def test_attention_that_is_more_than_a_softmax_stays_the_librarys(kind: str, expected: str) -> None:
-    model = network(kind=kind)
-    choose_attention(model)
-    assert model.config._attn_implementation == expected
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_blocked_attention_gives_a_row_the_same_bits_in_every_block(dtype: torch.dtype) -> None:
+    make = torch.Generator().manual_seed(0)
+    query = torch.randn(1, 8, 256, 16, generator=make).to(dtype)
+    key, value = (torch.randn(1, 2, 300, 16, generator=make).to(dtype) for _ in range(2))
+    mask = torch.zeros(1, 1, 256, 300, dtype=dtype).masked_fill(torch.rand(256, 300, generator=make) < 0.3, -1e30)
+    everything, _ = blocked_attention(None, query, key, value, mask, scaling=0.3)
+    assert torch.allclose(everything, grouped_attention(None, query, key, value, mask, scaling=0.3)[0], atol=1e-2)
+    for start, rows in ((0, 1), (3, 8), (40, 16), (200, 32), (64, 128)):
+        part = slice(start, start + rows)
+        some, _ = blocked_attention(None, query[:, :, part], key, value, mask[:, :, part], scaling=0.3)
+        assert torch.equal(some, everything[:, part])
+
+
+@pytest.mark.parametrize(("blocked", "ours"), [(False, GROUPED), (True, BLOCKED)])
+def test_attention_that_is_more_than_a_softmax_stays_the_librarys(blocked: bool, ours: str) -> None:
+    for kind, expected in (("Llama", ours), ("Qwen2", ours), ("Gemma2", "eager")):
+        model = network(kind=kind)
+        choose_attention(model, blocked=blocked)
+        assert model.config._attn_implementation == expected
 
 
 def seen(masks: Masks, positions: list[int], num_keys: int) -> list[str]:

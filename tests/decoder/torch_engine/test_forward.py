@@ -7,13 +7,10 @@ import pytest
 import torch
 
 from decoder.torch_engine.shapes import PREFILL_ROWS, SPARE_ROWS
-from decoder.torch_model import TorchModel
-from drafting.interface import Array
 from tests.decoder.torch_engine.tape import TapeRecorder
-from tests.decoder.torch_engine.tiny import fixed, free, network
+from tests.decoder.torch_engine.tiny import TEXT, fixed, free, network, walk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-TEXT = [int(token) for token in np.random.default_rng(0).integers(0, 64, 600)]
 FAMILIES: list[tuple[str, dict[str, Any]]] = [
     ("Llama", {}),
     ("Mistral", {"sliding_window": 8}),
@@ -24,19 +21,6 @@ FAMILIES: list[tuple[str, dict[str, Any]]] = [
     ("Gemma2", {"sliding_window": 8, "head_dim": 8}),
 ]
 """Full attention, sliding, both by turns; heads wider than they are many; scores that are capped (not ours)."""
-
-# Prompt, draft steps, verify blocks with rewinds, a key length crossed within a block, the window filled to its end.
-JOURNEY = ((250, 0), (1, 0), (5, 3), (9, 0), (16, 11), (1, 0), (32, 30), (2, 0), (290, 4), (16, 0), (13, 0))
-
-
-def walk(model: TorchModel) -> list[Array]:
-    """Rows along the journey; each step extends by some tokens and takes some back."""
-    rows, length = [], 0
-    for step, back in JOURNEY:
-        rows.append(model.extend(TEXT[length : length + step], last=min(step, 16)).copy())
-        length += step - back
-        model.rewind(length)
-    return rows
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -51,7 +51,9 @@ def test_a_model_on_several_devices_is_not_recorded() -> None:
     assert recorder_for(model, CUDA) is None
 
 
-@pytest.mark.parametrize(("rope", "recorded"), [("default", True), ("llama3", True), ("dynamic", False), ("longrope", False)])
+@pytest.mark.parametrize(
+    ("rope", "recorded"), [("default", True), ("llama3", True), ("dynamic", False), ("longrope", False)]
+)
 def test_positions_that_are_read_back_cannot_be_recorded(rope: str, recorded: bool) -> None:
     config = SimpleNamespace(rope_parameters={"rope_type": rope})
     model = SimpleNamespace(config=config, parameters=lambda: [torch.zeros(1)])

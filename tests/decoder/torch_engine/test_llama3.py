@@ -1,5 +1,7 @@
 """Llama-3's exact layout: tiny weights on the CPU, real shapes without any memory (the `meta` device)."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -13,12 +15,13 @@ from tests.decoder.torch_engine.tape import TapeRecorder
 from tests.decoder.torch_engine.tiny import fixed, network
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-LAYOUT = {
+ENDS = [128_001, 128_009]
+LAYOUT: dict[str, Any] = {
     "vocab_size": 128_256,
     "hidden_size": 64,
     "head_dim": 8,
     "rope_parameters": {"rope_type": "default", "rope_theta": 500_000.0},
-    "eos_token_id": [128_001, 128_009],
+    "eos_token_id": ENDS,
     "bos_token_id": 128_000,
     "num_hidden_layers": 1,
 }
@@ -41,7 +44,7 @@ def test_its_heads_vocabulary_and_rope_work_in_fixed_blocks(num_heads: int) -> N
     assert np.argmax(model.extend(text[57:])[-1]) == np.argmax(together[-1])
 
 
-@pytest.mark.parametrize("token", LAYOUT["eos_token_id"])
+@pytest.mark.parametrize("token", ENDS)
 def test_both_of_its_ends_of_text_can_be_read_and_written(token: int) -> None:
     assert llama3(32).extend([128_000, token]).shape == (2, 128_256)
 

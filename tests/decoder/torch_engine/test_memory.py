@@ -108,7 +108,7 @@ def test_every_allocators_error_names_device_purpose_and_settings(error: Excepti
 
 
 def test_other_errors_pass_as_they_are() -> None:
-    with pytest.raises(RuntimeError, match="^shape mismatch$"):
+    with pytest.raises(RuntimeError, match=r"^shape mismatch$"):
         raising(RuntimeError("shape mismatch"))()
 
 

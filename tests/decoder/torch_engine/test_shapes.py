@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +35,7 @@ def test_blocks_cover_the_run_and_give_the_rows_asked_for(shapes: Shapes, run: t
     start, length, wanted, rows = run
     blocks = shapes.plan(start, length, wanted, rows)
     assert blocks[0].start == start
-    for block, following in zip(blocks, blocks[1:], strict=False):
+    for block, following in pairwise(blocks):
         assert following.start == block.start + block.length
     assert sum(block.length for block in blocks) == length
     asked = [at for block in blocks for at in range(block.length - block.wanted, block.length)]
@@ -56,7 +58,7 @@ def test_every_pass_keeps_to_its_rows_keys_and_slots(shapes: Shapes, run: tuple[
         assert 0 <= block.wanted <= block.length
         if block.wanted:
             assert shape.logits >= min(rows.least, shape.rows), "the head, too, sees enough rows"
-            assert 0 <= block.kept.start
+            assert block.kept.start >= 0
             assert block.kept.stop - block.kept.start == block.wanted
             assert shape.rows - shape.logits + block.kept.stop == block.length, "the last tokens, not the padding"
 

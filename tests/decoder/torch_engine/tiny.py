@@ -2,12 +2,29 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 
 from decoder.torch_engine.graphs import Recorder
 from decoder.torch_model import TorchModel
 from drafting.interface import Vocabulary
+
+TEXT = [int(token) for token in np.random.default_rng(0).integers(0, 64, 600)]
+JOURNEY = ((250, 0), (1, 0), (5, 3), (9, 0), (16, 11), (1, 0), (32, 30), (2, 0), (290, 4), (16, 0), (13, 0))
+"""(tokens, of them taken back): a prompt, draft steps, verify blocks, one across key lengths, and on to the end."""
+
+
+def walk(model: TorchModel) -> list[NDArray[np.float32]]:
+    """Rows along the journey through `TEXT`."""
+    rows, length = [], 0
+    for step, back in JOURNEY:
+        logits = torch.as_tensor(model.extend(TEXT[length : length + step], last=min(step, 16)))
+        rows.append(logits.cpu().numpy().copy())
+        length += step - back
+        model.rewind(length)
+    return rows
 
 
 def network(seed: int = 0, kind: str = "Llama", dtype: torch.dtype = torch.float32, **changes: Any) -> Any:

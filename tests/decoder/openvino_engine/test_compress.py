@@ -1,0 +1,296 @@
+"""Weights in 8 and 4 bits: how near they are, and the file that they are kept in."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from filelock import FileLock
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from decoder.openvino_engine.compress import (
+    GROUP,
+    Compression,
+    compress_groups,
+    compress_rows,
+    compressed,
+    weight_names,
+)
+from decoder.openvino_engine.shape import LlamaShape, UnsupportedModelError
+from decoder.openvino_engine.weights import SafeTensors
+from tests.engines import stored_model
+
+Matrix = NDArray[np.float32]
+magnitudes = st.sampled_from([0.0, 0.02, 1.0, 300.0])
+
+
+def matrix(seed: int, magnitude: float, columns: int = 3 * GROUP) -> Matrix:
+    return (magnitude * np.random.default_rng(seed).standard_t(3, (4, columns))).astype(np.float32)
+
+
+def from_rows(parts: dict[str, NDArray[Any]]) -> Matrix:
+    wide: Matrix = parts[""].astype(np.float32) * parts[".scale"].astype(np.float32)
+    return wide
+
+
+def from_groups(parts: dict[str, NDArray[Any]]) -> Matrix:
+    scale, zero = (parts[part].astype(np.float32)[:, :, None] for part in (".scale", ".zero"))
+    wide: Matrix = (levels(parts) - zero) * scale
+    return wide.reshape(len(wide), -1)
+
+
+def levels(parts: dict[str, NDArray[Any]]) -> Matrix:
+    """[rows, groups, GROUP], 0 to 15."""
+    pairs = np.stack([parts[""] & 15, parts[""] >> 4], axis=-1)
+    return pairs.reshape(*parts[".scale"].shape, GROUP).astype(np.float32)
+
+
+@given(st.integers(0, 999), magnitudes)
+def test_8_bits_are_off_by_half_a_step_at_most(seed: int, magnitude: float) -> None:
+    original = matrix(seed, magnitude)
+    parts = compress_rows(original)
+    step = np.abs(original).max(axis=1, keepdims=True) / 127
+    assert (np.abs(from_rows(parts) - original) <= 0.57 * step + 1e-7).all()  # the step itself is rounded too
+    assert parts[""].dtype == np.int8
+    assert parts[".scale"].shape == (4, 1)
+
+
+@given(st.integers(0, 999), magnitudes)
+def test_4_bits_are_off_by_half_a_step_at_most(seed: int, magnitude: float) -> None:
+    original = matrix(seed, magnitude)
+    parts = compress_groups(original)
+    grouped = original.reshape(4, -1, GROUP)
+    step = (np.maximum(grouped.max(axis=2), 0) - np.minimum(grouped.min(axis=2), 0)) / 15
+    error = np.abs(from_groups(parts) - original).reshape(4, -1, GROUP)
+    assert (error <= 0.52 * step[:, :, None] + 1e-6).all()
+    assert parts[""].shape == (original.size // 2,)
+    assert parts[".scale"].shape == parts[".zero"].shape == (4, 3)
+
+
+@given(st.integers(0, 999), st.sampled_from([0.001, 0.02, 1.0]))
+def test_weights_of_16_levels_a_group_stay_on_their_levels(seed: int, magnitude: float) -> None:
+    """Q4_1 stores a step and a minimum for 32 weights: zero then lies between two levels, as a rule."""
+    random = np.random.default_rng(seed)
+    level = random.integers(0, 16, (4, 3, GROUP)).astype(np.float32)
+    level[:, :, 0], level[:, :, 1] = 0, 15  # the extremes are always in use
+    step = (magnitude * random.uniform(0.5, 1.5, (4, 3, 1))).astype(np.float16).astype(np.float32)
+    lowest = (-step * random.uniform(0.0, 15.0, (4, 3, 1))).astype(np.float16).astype(np.float32)
+    original = (level * step + lowest).astype(np.float16).astype(np.float32)
+    parts = compress_groups(original.reshape(4, -1))
+    assert np.array_equal(levels(parts), level)
+    largest = np.abs(original).max(axis=2, keepdims=True)
+    assert (np.abs(from_groups(parts).reshape(original.shape) - original) <= largest / 2**9).all()
+
+
+def test_whole_zero_points_would_move_such_weights() -> None:
+    original = (np.arange(GROUP, dtype=np.float32) % 16 - 7.5).reshape(1, GROUP)
+    parts = compress_groups(original)
+    assert np.array_equal(from_groups(parts), original)
+    assert parts[".zero"][0, 0] == 7.5
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 0.3])
+def test_equal_weights_stay_equal(value: float) -> None:
+    original = np.full((2, GROUP), value, dtype=np.float32)
+    for wide in (from_rows(compress_rows(original)), from_groups(compress_groups(original))):
+        assert np.allclose(wide, original, rtol=1e-3)
+        assert len(np.unique(wide)) == 1
+
+
+# The file -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model of a user's own."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for file in stored_model(1, attention_bias=True).iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "prepared"
+
+
+class Made:
+    """Makes weights, and counts how often it had to."""
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self.folder, self.cache = folder, cache
+        self.count = 0
+
+    def __call__(self, kind: Compression = "int4") -> Path:
+        return compressed(self.folder, kind, self.cache, self._reached)
+
+    def _reached(self, done: int, whole: int) -> None:
+        assert 0 < done <= whole
+        self.count += done == whole
+
+
+@pytest.fixture
+def make(folder: Path, cache: Path) -> Made:
+    return Made(folder, cache)
+
+
+def test_every_tensor_has_the_form_that_it_should_have(make: Made) -> None:
+    original = load_file(make.folder / "model.safetensors")
+    int8, int4 = (SafeTensors(make(kind)) for kind in ("int8", "int4"))
+    named = list(weight_names(LlamaShape.read(make.folder)))
+    assert set(original) == set(named)
+    for name, values in original.items():
+        in_4_bits = ".layers." in name and values.shape[-1] == 32  # 48 columns are no whole groups
+        if values.ndim == 1:  # norms and biases, that of the attention's output included
+            for file in (int8, int4):
+                assert file.tensor(name).values.dtype == np.float32
+                assert np.array_equal(file.tensor(name).values, values)
+        else:
+            assert int8.tensor(name).values.dtype == np.int8
+            assert int4.tensor(name).values.dtype == (np.uint8 if in_4_bits else np.int8)
+            assert (f"{name}.zero" in int4) == in_4_bits
+
+
+def test_a_tied_head_is_stored_once(tmp_path: Path) -> None:
+    path = compressed(stored_model(1, tie_word_embeddings=True), "int8", tmp_path)
+    assert "lm_head.weight" not in SafeTensors(path)
+
+
+def test_weights_are_made_once_for_each_kind(make: Made) -> None:
+    int8, int4 = make("int8"), make("int4")
+    assert int8 != int4
+    assert make.count == 2
+    before = int8.stat()
+    assert make("int8") == int8
+    assert (int8.stat().st_ino, int8.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert make.count == 2
+
+
+def test_weights_are_made_again_when_the_model_changes(make: Made) -> None:
+    before = SafeTensors(make()).tensor("model.norm.weight").values
+    weights = load_file(make.folder / "model.safetensors")
+    weights["model.norm.weight"] += 1
+    save_file(weights, make.folder / "model.safetensors")
+    assert np.array_equal(SafeTensors(make()).tensor("model.norm.weight").values, before + 1)
+    os.utime(make.folder / "config.json", ns=(1, 1))
+    make()
+    assert make.count == 3
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 0.7, 0.99])
+def test_a_file_that_was_cut_short_is_made_again(make: Made, part: float) -> None:
+    path = make()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(part * len(whole))])
+    assert make() == path
+    assert make.count == 2
+    assert path.read_bytes() == whole
+
+
+def test_a_file_of_another_kind_in_its_place_is_replaced(make: Made) -> None:
+    path = make()
+    save_file({"a": np.zeros(3)}, path)
+    make()
+    assert make.count == 2
+
+
+def test_nothing_is_left_where_it_fails(make: Made) -> None:
+    weights = load_file(make.folder / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, make.folder / "model.safetensors")
+    with pytest.raises(UnsupportedModelError, match=r"layers\.1\.mlp\.up_proj\.weight is missing"):
+        make()
+    assert {file.suffix for file in make.cache.iterdir()} <= {".lock"}
+
+
+def test_what_a_killed_process_left_is_overwritten(make: Made) -> None:
+    path = make()
+    path.unlink()
+    path.with_suffix(".unfinished").write_bytes(b"half")
+    make()
+    assert {file.suffix for file in make.cache.iterdir()} == {".int4", ".lock"}
+
+
+def test_a_model_of_the_users_own_is_left_as_it_is(make: Made) -> None:
+    before = sorted(make.folder.iterdir())
+    assert make().parent == make.cache
+    assert sorted(make.folder.iterdir()) == before
+
+
+def test_models_of_the_users_own_do_not_share_a_file(make: Made, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "model"
+    other.mkdir(parents=True)
+    for file in make.folder.iterdir():
+        (other / file.name).write_bytes(file.read_bytes())
+    assert compressed(other, "int4", make.cache) != make()
+
+
+def test_a_pulled_model_holds_its_own(make: Made) -> None:
+    (make.folder / "draftline.json").write_text("{}", encoding="utf-8")
+    assert make("int8") == make.folder / "weights.int8"
+    assert make("int4") == make.folder / "weights.int4"
+    assert not make.cache.exists()
+
+
+def block_writing(folder: Path) -> None:
+    """Nothing can be locked here, nor written; even root is stopped."""
+    (folder / "weights.lock").unlink(missing_ok=True)
+    (folder / "weights.lock").mkdir()
+
+
+def test_a_pulled_model_that_cannot_be_written_to_uses_the_cache(make: Made) -> None:
+    (make.folder / "draftline.json").write_text("{}", encoding="utf-8")
+    block_writing(make.folder)
+    path = make()
+    assert path.parent == make.cache
+    assert make() == path
+    assert make.count == 1
+
+
+def test_weights_prepared_in_a_folder_that_cannot_be_written_to_are_used(make: Made) -> None:
+    (make.folder / "draftline.json").write_text("{}", encoding="utf-8")
+    path = make()
+    block_writing(make.folder)
+    assert make() == path
+    assert make.count == 1
+
+
+def test_where_nothing_can_be_written_the_error_is_that_of_the_system(make: Made) -> None:
+    make.cache.parent.write_text("a file", encoding="utf-8")
+    with pytest.raises(OSError, match="prepared"):
+        make()
+
+
+_MAKE = """
+import sys
+from pathlib import Path
+from decoder.openvino_engine.compress import compressed
+folder, cache = map(Path, sys.argv[1:])
+print("ready", flush=True)
+sys.stdin.readline()
+print(compressed(folder, "int4", cache, lambda done, whole: print("made") if done == whole else None))
+"""
+
+
+def test_of_two_processes_one_makes_the_weights_and_both_use_them(make: Made) -> None:
+    path = make()
+    path.unlink()
+    command = [sys.executable, "-c", _MAKE, str(make.folder), str(make.cache)]
+    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    with FileLock(path.with_suffix(".lock")):  # so that both find nothing, and wait
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+    printed = sorted(process.communicate(timeout=60)[0] for process in started)
+    assert printed == [f"{path}\n", f"made\n{path}\n"]
