@@ -6,6 +6,7 @@ from pathlib import Path
 from decoder.accept import AcceptanceRule
 from decoder.arrange import arrange
 from decoder.config import DecoderConfig, Dtype
+from decoder.cost import best_gamma
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
 from decoder.loading import Loaded, Progress, load
@@ -105,7 +106,7 @@ def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
     least = min(LEAST_CONTEXT_TOKENS, models.demand.context_tokens)
     (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=notes.append)
     corpus = Corpus(models.tokenizer.encode)
-    drafters = Drafters(loaded.model, corpus, draft)
+    drafters = Drafters(loaded.model, corpus, draft, lookup_gamma=best_gamma(loaded.probed.cost))
     target = PrefixCache(loaded.model)
     given_up = (*models.arrangement.notes, *notes)
     return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), given_up)

@@ -51,8 +51,19 @@ class FirstOf:
 class Drafters:
     """Owns what drafting remembers between requests."""
 
-    def __init__(self, target: LanguageModel, corpus: Corpus, draft_model: LanguageModel | None = None) -> None:
-        """Raises VocabularyMismatchError where the draft model speaks another vocabulary than the target."""
+    def __init__(
+        self,
+        target: LanguageModel,
+        corpus: Corpus,
+        draft_model: LanguageModel | None = None,
+        *,
+        lookup_gamma: int = LOOKUP_GAMMA,
+    ) -> None:
+        """lookup_gamma: draft tokens a step where a request leaves that open, and lookup drafts.
+
+        Raises VocabularyMismatchError where the draft model speaks another vocabulary than the target.
+        """
+        self._lookup_gamma = lookup_gamma
         self._corpus = corpus
         self._context = ContextIndex()
         self._draft_cache: PrefixCache | None = None
@@ -82,7 +93,7 @@ class Drafters:
             self._draft_cache.rewind(0)
 
     def gamma(self, request: Complete) -> int:
-        """Draft tokens a step: what the request says, else a fixed length for its way of drafting."""
+        """Draft tokens a step: what the request says, else one length for its way of drafting."""
         if request.gamma is not None:
             return request.gamma
-        return MODEL_GAMMA if request.draft == "model" else LOOKUP_GAMMA
+        return MODEL_GAMMA if request.draft == "model" else self._lookup_gamma

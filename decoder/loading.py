@@ -14,8 +14,8 @@ from decoder import installed
 from decoder.config import ConfigError, DecoderConfig, Dtype, EngineName
 from decoder.cores import available_cores, cpu_features, cpu_name
 from decoder.engine import EngineError
-from decoder.exactness import Exactness, probe_exactness
-from decoder.remembered import Remembered
+from decoder.exactness import Exactness
+from decoder.remembered import Probed, Remembered
 from decoder.tokenizer import Tokenizer
 from drafting.interface import LanguageModel
 
@@ -45,8 +45,12 @@ class Loaded:
 
     model: LanguageModel
     place: Place
-    exactness: Exactness
+    probed: Probed
     seconds: float
+
+    @property
+    def exactness(self) -> Exactness:
+        return self.probed.exactness
 
     def __str__(self) -> str:
         """One line for people.
@@ -91,13 +95,13 @@ def load(
     place, model = _load(config, place, name, folder, tokenizer, progress)
     circumstances = _circumstances(place, config, folder)
     remembered = Remembered(cache_folder() / "exactness.json")
-    exactness = remembered.find(circumstances)
-    if exactness is None:
-        progress("testing whether drafts leave the text as it is")
-        exactness = probe_exactness(model)
-        remembered.add(circumstances, exactness)
-    exactness.apply(model)
-    return Loaded(model, place, exactness, time.perf_counter() - started)
+    probed = remembered.find(circumstances)
+    if probed is None:
+        progress("testing whether drafts leave the text as it is, and what they cost")
+        probed = Probed.of(model)
+        remembered.add(circumstances, probed)
+    probed.exactness.apply(model)
+    return Loaded(model, place, probed, time.perf_counter() - started)
 
 
 def _circumstances(place: Place, config: DecoderConfig, folder: Path) -> list[str]:

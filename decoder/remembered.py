@@ -1,15 +1,30 @@
-"""Results of `probe_exactness` by what they depend on, so that a decoder starts without repeating the probe."""
+"""What was found out about a model on this machine, by what that depends on, so that no start asks twice."""
 
 import hashlib
 import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from decoder.exactness import Exactness
+from decoder.cost import PassCost, measure_cost
+from decoder.exactness import Exactness, probe_exactness
+from drafting.interface import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """How exact the model is, and what its passes cost when it keeps to that."""
+
+    exactness: Exactness
+    cost: PassCost
+
+    @staticmethod
+    def of(model: LanguageModel) -> "Probed":
+        """Takes some seconds; the model is set to the sizes of passes that were found, its cache is empty."""
+        return Probed(probe_exactness(model), measure_cost(model))
 
 
 class Remembered:
@@ -18,14 +33,16 @@ class Remembered:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def find(self, circumstances: Sequence[str]) -> Exactness | None:
+    def find(self, circumstances: Sequence[str]) -> Probed | None:
         """What was found in just these circumstances."""
         try:
-            return Exactness(**self._read()[_key(circumstances)])
-        except (KeyError, TypeError):
+            found = self._read()[_key(circumstances)]
+            cost = PassCost(**{name: tuple(values) for name, values in found["cost"].items()})
+            return Probed(Exactness(**found["exactness"]), cost)
+        except (KeyError, TypeError, AttributeError):
             return None
 
-    def add(self, circumstances: Sequence[str], found: Exactness) -> None:
+    def add(self, circumstances: Sequence[str], found: Probed) -> None:
         """Of two processes that add at once one may be lost; it will probe again."""
         results = self._read() | {_key(circumstances): asdict(found)}
         unfinished = self._path.with_suffix(f".{os.getpid()}")

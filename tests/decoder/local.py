@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from decoder.cost import PassCost
 from decoder.drafters import Drafters
 from decoder.exactness import Exactness
 from decoder.loading import Loaded, Place
 from decoder.local_engine import LocalEngine
+from decoder.remembered import Probed
 from decoder.wire.messages import Complete
 from drafting.corpus import Corpus
 from drafting.interface import LanguageModel
@@ -16,6 +18,7 @@ from drafting.prefix_cache import PrefixCache
 from tests.fakes import ScriptedModel, byte_tokenizer
 
 TOKENIZER = byte_tokenizer()
+PROBED = Probed(Exactness("bitwise", 1, 256), PassCost((1, 16), (20.0, 21.0)))
 REPLIES = {
     "x = ": "compute(a, b)\ny = 2\n",
     "def area(self):": "\n        return self.width * self.height\n\n    def name(self):\n",
@@ -47,7 +50,7 @@ async def engine(
 
 def loaded(model: LanguageModel) -> Loaded:
     """As if it had been loaded on the reference engine, and found exact."""
-    return Loaded(model, Place("torch", "cpu", "float32"), Exactness("bitwise", 1, 256), seconds=0.0)
+    return Loaded(model, Place("torch", "cpu", "float32"), PROBED, seconds=0.0)
 
 
 def ask(prefix: str, suffix: str = "", *, id: int = 1, **changes: Any) -> Complete:

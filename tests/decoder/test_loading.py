@@ -69,6 +69,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 CONFIG = DecoderConfig(context_tokens=300, prompt_tokens=50)
+PROBING = "testing whether drafts leave the text as it is, and what they cost"
 
 
 def loaded(folder: Path, config: DecoderConfig = CONFIG) -> tuple[loading.Loaded, list[str]]:
@@ -85,12 +86,12 @@ def test_openvino_runs_it_bitwise_and_says_so(folder: Path) -> None:
 
 def test_what_the_probe_found_is_remembered(folder: Path) -> None:
     first, said = loaded(folder)
-    assert "testing whether drafts leave the text as it is" in said
+    assert PROBING in said
     second, said = loaded(folder)
     assert said == []
     assert second.exactness == first.exactness
     assert second.model.min_rows == first.exactness.min_rows
-    assert "testing whether drafts leave the text as it is" in loaded(folder, replace(CONFIG, threads=1))[1]
+    assert PROBING in loaded(folder, replace(CONFIG, threads=1))[1]
 
 
 def test_where_openvino_cannot_torch_does_and_one_line_says_why(folder: Path) -> None:

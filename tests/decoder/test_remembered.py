@@ -2,16 +2,18 @@ from pathlib import Path
 
 import pytest
 
+from decoder.cost import PassCost
 from decoder.exactness import Exactness
-from decoder.remembered import Remembered
+from decoder.remembered import Probed, Remembered
 
-FOUND = Exactness("bitwise", 2, 64)
+COST = PassCost((1, 4), (20.0, 30.5))
+FOUND = Probed(Exactness("bitwise", 2, 64), COST)
 
 
 def test_a_result_is_found_in_the_same_circumstances_only(tmp_path: Path) -> None:
     path = tmp_path / "new" / "exactness.json"
     Remembered(path).add(["openvino 1", "2 threads"], FOUND)
-    Remembered(path).add(["openvino 2", "2 threads"], Exactness("near-ties", 1, 256))
+    Remembered(path).add(["openvino 2", "2 threads"], Probed(Exactness("near-ties", 1, 256), COST))
     assert Remembered(path).find(["openvino 1", "2 threads"]) == FOUND
     assert Remembered(path).find(["openvino 1", "4 threads"]) is None
 
