@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup demo test test-editors lint types bench gpu-check clean
+.PHONY: setup demo test test-editors lint types bench peers gpu-check clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -39,10 +39,15 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
+# Other engines to compare with; llama.cpp is built from source, which takes 10 to 60 minutes, once.
+peers: setup
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[openvino,peers]"
+	$(BIN)/python -m decoder.bench.peers.llama_cpp_build
+
 TASKS ?= ../shared/tasks/dev
 bench: setup
 	$(BIN)/draftline models pull smollm2-135m
-	$(BIN)/draftline bench $(TASKS) --modes plain,lookup
+	$(BIN)/draftline bench $(TASKS) --modes plain,undrafted,lookup
 
 # Needs no set-up: torch, transformers and numpy of PYTHON alone. Takes minutes; TINY=1 shows on a CPU that it runs.
 gpu-check:

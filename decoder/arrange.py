@@ -8,9 +8,9 @@ from decoder import installed
 from decoder.config import DecoderConfig, Dtype
 from decoder.engine import EngineError
 from decoder.loading import Place, choose_place
-from decoder.plan.footprint import Footprint
 from decoder.plan.devices import Device
 from decoder.plan.errors import NoRoomError, PlanError
+from decoder.plan.footprint import Footprint
 from decoder.plan.found import found_devices
 from decoder.plan.pair import Pair
 from decoder.plan.plan import plan

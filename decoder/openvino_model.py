@@ -85,7 +85,7 @@ class OpenVinoModel:
             threads=threads,
         )
         model._weights = weights
-        model.extend([0] * MIN_ROWS, last=1)  # some weights are read, and brought into another order, only now
+        model.extend([0], last=1)  # some weights are read, and brought into another order, only now
         model.rewind(0)
         weights.release()
         return model

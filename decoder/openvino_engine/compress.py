@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from decoder.openvino_engine.shape import LlamaShape, UnsupportedModelError
@@ -86,6 +87,7 @@ def _made(folder: Path, kind: Compression, path: Path, reached: Reached) -> Path
 
 
 def _write(folder: Path, kind: Compression, path: Path, reached: Reached) -> None:
+    source = _fingerprint(folder)  # before it is read: what changes meanwhile is noticed at the next start
     shape, weights = LlamaShape.read(folder), ModelWeights(folder)
     names = [name for name in weight_names(shape) if name in weights or not name.endswith(".bias")]
     whole = sum(weights.tensor(name).values.nbytes for name in names)
@@ -97,8 +99,10 @@ def _write(folder: Path, kind: Compression, path: Path, reached: Reached) -> Non
         reached(done := done + stored.values.nbytes, whole)
     unfinished = path.with_suffix(".unfinished")
     try:
-        save_file(tensors, unfinished, metadata={"source": _fingerprint(folder)})
+        save_file(tensors, unfinished, metadata={"source": source})
         unfinished.replace(path)
+    except SafetensorError as error:
+        raise OSError(f"{path} cannot be written ({error})") from error
     finally:
         unfinished.unlink(missing_ok=True)
 

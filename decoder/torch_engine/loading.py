@@ -11,6 +11,7 @@ import transformers
 from safetensors import SafetensorError
 
 from decoder.torch_engine.device_memory import naming_memory
+from decoder.torch_engine.masks import Masks
 from decoder.torch_engine.placement import Placement
 from decoder.torch_engine.quantisation import Quantisation, quantisation_arguments
 
@@ -37,6 +38,7 @@ def load_model(folder: Path, *, name: str, dtype: str, device: str, quantisation
 
 def _load(folder: Path, dtype: torch.dtype, placement: Placement, quantisation: Quantisation) -> Any:
     config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+    Masks(config)  # refuses what cannot be rewound, before it is loaded
     arguments = quantisation_arguments(quantisation, config, dtype, placement.first)
     mapped = placement.single is None or "cuda" in placement.single or "quantization_config" in arguments
     if mapped and find_spec("accelerate"):

@@ -442,6 +442,9 @@ def test_the_starters_rows_are_the_same_bits_wherever_they_stand(starter: OpenVi
         starter.rewind(100)
         blocks = [starter.extend(text[start : start + size]) for start in range(100, 132, size)]
         assert np.array_equal(np.concatenate(blocks), expected), f"blocks of {size}"
+    for last in (1, 3):  # few rows of the head, which is a product of its own
+        starter.rewind(100)
+        assert np.array_equal(starter.extend(text[100:], last=last), expected[-last:])
     starter.max_rows = 24
     starter.rewind(0)
     starter.extend(text[:100], last=0)

@@ -62,6 +62,7 @@ class PeerProcess:
             stderr=self._last_words,
             env=dict(env),
             encoding="utf-8",
+            errors="replace",
             start_new_session=True,
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()

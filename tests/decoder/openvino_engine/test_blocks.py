@@ -56,10 +56,13 @@ texts = st.builds(
 )
 
 
-@given(st.lists(st.tuples(texts, st.integers(0, 8), st.integers(0, 40)), max_size=12))
-def test_whatever_is_followed_the_memory_holds_it(steps: list[tuple[list[int], int, int]]) -> None:
+@given(st.lists(st.tuples(texts, st.integers(0, 8), st.integers(0, 40), st.booleans()), max_size=12))
+def test_whatever_is_followed_the_memory_holds_it(steps: list[tuple[list[int], int, int, bool]]) -> None:
     memory = Memory()
-    for text, padding, taken_back in steps:
+    for text, padding, taken_back, recalled in steps:
+        if not recalled:  # what is held already is written once more, elsewhere
+            memory.sequence.rewind(0)
+            memory.extend(text, padding)
         memory.follow(text, padding)
         assert memory.read() == text
         memory.sequence.rewind(max(0, len(text) - taken_back))
@@ -97,6 +100,21 @@ def test_writing_into_a_shared_block_leaves_the_shared_one_alone() -> None:
     memory.follow([9] * 5)
     assert memory.follow(first) == 64
     assert memory.read() == first
+
+
+def test_what_is_held_twice_is_left_alone_too() -> None:
+    memory = Memory()
+    first = list(range(64))
+    memory.follow(first)
+    memory.follow([9] * 5)
+    memory.sequence.rewind(0)
+    second = [*first[:32], *[7] * 40]
+    memory.extend(second)  # its first block is known, and may be written to; its second one is not yet
+    memory.sequence.recall(first[:10])
+    memory.extend([5] * 60)
+    assert memory.follow(second) == 64
+    assert memory.read() == second
+    memory.account()
 
 
 def test_the_least_recently_used_goes_first_and_from_its_end() -> None:

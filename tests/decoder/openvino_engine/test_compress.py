@@ -268,14 +268,31 @@ def test_where_nothing_can_be_written_the_error_is_that_of_the_system(make: Made
         make()
 
 
+def test_a_full_disk_is_an_error_of_the_system_that_leaves_nothing(make: Made) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"\.int4 cannot be written \(.*too large"):
+            make()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert {file.suffix for file in make.cache.iterdir()} <= {".lock"}
+
+
 _MAKE = """
 import sys
 from pathlib import Path
-from decoder.openvino_engine.compress import compressed
+from decoder.openvino_engine import compress
+
+class Telling(compress.FileLock):
+    def __enter__(self):
+        print("waiting", flush=True)
+        return super().__enter__()
+
+compress.FileLock = Telling
 folder, cache = map(Path, sys.argv[1:])
-print("ready", flush=True)
-sys.stdin.readline()
-print(compressed(folder, "int4", cache, lambda done, whole: print("made") if done == whole else None))
+print(compress.compressed(folder, "int4", cache, lambda done, whole: print("made") if done == whole else None))
 """
 
 
@@ -283,14 +300,10 @@ def test_of_two_processes_one_makes_the_weights_and_both_use_them(make: Made) ->
     path = make()
     path.unlink()
     command = [sys.executable, "-c", _MAKE, str(make.folder), str(make.cache)]
-    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    for process in started:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    with FileLock(path.with_suffix(".lock")):  # so that both find nothing, and wait
+    with FileLock(path.with_suffix(".lock")):  # until both have found nothing
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for process in started:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
+            assert process.stdout is not None
+            assert process.stdout.readline() == "waiting\n"
     printed = sorted(process.communicate(timeout=60)[0] for process in started)
     assert printed == [f"{path}\n", f"made\n{path}\n"]

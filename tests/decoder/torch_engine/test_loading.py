@@ -56,6 +56,12 @@ def test_a_quantised_folder_whose_library_is_missing_says_which(
         load(folder)
 
 
+def test_layers_that_cannot_forget_are_refused(tmp_path: Path) -> None:
+    network(kind="Qwen2", layer_types=["full_attention", "chunked_attention"]).save_pretrained(tmp_path)
+    with pytest.raises(ModelLoadError, match="qwen2 has layers of kind chunked_attention, which cannot forget"):
+        load(tmp_path)
+
+
 @pytest.mark.skipif(find_spec("accelerate") is not None, reason="accelerate is installed")
 @pytest.mark.parametrize("device", ["spread", "cpu=1,cpu=1"])
 def test_several_devices_without_accelerate_say_what_to_install(folder: Path, device: str) -> None:
