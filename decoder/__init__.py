@@ -1,5 +1,10 @@
 """One process a user: owns the models and answers completions."""
 
+import sys
+
+# `import openvino` brings its converter along, which reports to an analytics service; nothing here converts models.
+sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
+
 
 def version() -> str:
     """The installed version of draftline."""

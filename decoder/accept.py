@@ -74,5 +74,5 @@ def _residual(p: Array, q: Array | None, token: int) -> Array:
         left = xp.asarray(p, copy=True)
         left[token] = 0.0
     else:
-        left = xp.clip(p - q, min=0.0)
+        left = xp.clip(p - xp.asarray(q, device=p.device), min=0.0)  # the draft model may have a device of its own
     return left if float(xp.sum(left)) > 0.0 else p

@@ -7,7 +7,7 @@ from typing import cast
 from decoder import installed
 from decoder.config import DecoderConfig, Dtype
 from decoder.engine import EngineError
-from decoder.loading import Place, choose_place
+from decoder.loading import Place, choose_place, place_without_gpu
 from decoder.plan.devices import Device
 from decoder.plan.errors import NoRoomError, PlanError
 from decoder.plan.footprint import Footprint
@@ -34,18 +34,19 @@ class Arrangement:
 def arrange(config: DecoderConfig) -> Arrangement:
     """Raises EngineError where the settings contradict each other, or the pair has no room on the GPUs."""
     place = choose_place(config)
-    beside = replace(place, device=_draft_device(config, place)) if config.draft_model else None
     if place.device == "cpu":
-        return Arrangement(place, beside, config.context_tokens)
+        return _on_cpu(config, place)
     devices = _meant(place.device, found_devices())
     if not devices or devices[0].kind == "cpu":
+        if config.device == "auto":
+            return _on_cpu(config, place_without_gpu(config))
         raise EngineError(f"device = {config.device!r}, but torch finds no such GPU; run `draftline doctor`")
     try:
         planned = plan(Pair.of(config.model, config.draft_model), devices, config.context_tokens, _precisions(config))
     except NoRoomError as error:
         raise EngineError(str(error)) from error
     except PlanError:  # an architecture whose needs are not known: it may fit all the same
-        return Arrangement(place, beside, config.context_tokens)
+        return Arrangement(place, _beside(config, place), config.context_tokens)
     target = replace(place, device=planned.target_device, dtype=_dtype(planned.choice.target))
     draft = None
     if planned.choice.draft and planned.draft_device:
@@ -54,8 +55,20 @@ def arrange(config: DecoderConfig) -> Arrangement:
     return Arrangement(target, draft, planned.context_tokens, sentences(planned))
 
 
-def _draft_device(config: DecoderConfig, place: Place) -> str:
-    return place.device if config.draft_device == "auto" else config.draft_device
+def _on_cpu(config: DecoderConfig, place: Place) -> Arrangement:
+    if config.draft_model and config.draft_device not in ("auto", "cpu"):
+        raise EngineError(
+            f"draft_device = {config.draft_device!r}, but the target runs on the CPU, where the draft model has to be"
+            " beside it: set draft_device = 'auto'"
+        )
+    return Arrangement(place, _beside(config, place), config.context_tokens)
+
+
+def _beside(config: DecoderConfig, place: Place) -> Place | None:
+    """Where the draft model runs without a plan."""
+    if not config.draft_model:
+        return None
+    return replace(place, device=place.device if config.draft_device == "auto" else config.draft_device, note="")
 
 
 def _meant(device: str, found: Sequence[Device]) -> list[Device]:

@@ -9,14 +9,13 @@ from decoder.config import DecoderConfig, Dtype
 from decoder.cost import best_gamma
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
-from decoder.loading import Loaded, Progress, load
+from decoder.loading import Loaded, LoadedDraft, Progress, load, load_draft
 from decoder.local_engine import LocalEngine
 from decoder.models.catalog import Catalog, CatalogError
 from decoder.models.store import ModelStore, ModelStoreError
 from decoder.tokenizer import Tokenizer, TokenizerError
 from decoder.torch_engine.memory import Demand, DeviceMemoryError, settle
 from drafting.corpus import Corpus
-from drafting.interface import LanguageModel
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import VocabularyMismatchError
 
@@ -47,12 +46,13 @@ class Assembly:
         return self.loaded.place.dtype
 
     def engine(self, config: DecoderConfig) -> LocalEngine:
-        """The engine over these parts."""
+        """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it."""
+        window = min(self.target.model.context_length, config.context_tokens)
         return LocalEngine(
             self.target,
             self.tokenizer,
             self.drafters,
-            prompt_tokens=config.prompt_tokens,
+            prompt_tokens=config.prompt_tokens * window // config.context_tokens,
             rule=self.rule,
             description="; ".join([str(self.loaded), *self.notes]),
         )
@@ -89,15 +89,15 @@ class _Models:
         name, device = (self._config.draft_model, draft.device) if draft else ("", "")
         return Demand(self.arrangement.context_tokens, draft_model=name, draft_device=device)
 
-    def load(self, demand: Demand) -> tuple[Loaded, LanguageModel | None]:
+    def load(self, demand: Demand) -> tuple[Loaded, LoadedDraft | None]:
         """Target and draft model. Raises DeviceMemoryError where a device has no room for them."""
         config, arrangement = replace(self._config, context_tokens=demand.context_tokens), self.arrangement
         target = load(config, arrangement.target, config.model, self._folder, self.tokenizer, self._progress)
         if not demand.draft_model or self._draft_folder is None or arrangement.draft is None:
             return target, None
         tokenizer = Tokenizer.load(self._draft_folder)
-        draft = load(config, arrangement.draft, config.draft_model, self._draft_folder, tokenizer, self._progress)
-        return target, draft.model
+        draft = load_draft(config, arrangement.draft, config.draft_model, self._draft_folder, tokenizer, self._progress)
+        return target, draft
 
 
 def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
@@ -106,9 +106,10 @@ def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
     least = min(LEAST_CONTEXT_TOKENS, models.demand.context_tokens)
     (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=notes.append)
     corpus = Corpus(models.tokenizer.encode)
-    drafters = Drafters(loaded.model, corpus, draft, lookup_gamma=best_gamma(loaded.probed.cost))
+    draft_model = draft.model if draft else None
+    drafters = Drafters(loaded.model, corpus, draft_model, lookup_gamma=best_gamma(loaded.probed.cost))
     target = PrefixCache(loaded.model)
-    given_up = (*models.arrangement.notes, *notes)
+    given_up = (*models.arrangement.notes, *notes, *([draft.place.note] if draft and draft.place.note else []))
     return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), given_up)
 
 

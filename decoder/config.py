@@ -27,7 +27,7 @@ _DEVICES = {
 }
 _KINDS = {str: "a string", int: "a whole number", float: "a number"}
 _LEAST = {"context_tokens": 64, "prompt_tokens": 16, "kv_cache_mb": 0, "threads": 0, "idle_exit_minutes": 0}
-_MOST = {"threads": 1024}
+_MOST = {"threads": 1024, "kv_cache_mb": 1 << 24}
 
 
 class ConfigError(Exception):

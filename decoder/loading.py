@@ -1,5 +1,6 @@
 """Which engine runs a model on this machine, and loading it there."""
 
+import logging
 import shutil
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Literal
 import platformdirs
 
 from decoder import installed
-from decoder.config import ConfigError, DecoderConfig, Dtype, EngineName
+from decoder.config import DecoderConfig, Dtype, EngineName
 from decoder.cores import available_cores, cpu_features, cpu_name
 from decoder.engine import EngineError
 from decoder.exactness import Exactness
@@ -24,6 +25,7 @@ Progress = Callable[[str], None]
 
 OPENVINO_DTYPES: tuple[Dtype, ...] = ("float16", "int8", "int4")
 GPU_DRIVER = Path("/proc/driver/nvidia/version")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,14 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.engine} {self.dtype} on {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDraft:
+    """A draft model ready to use, and where."""
+
+    model: LanguageModel
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,12 @@ def choose_place(config: DecoderConfig) -> Place:
     return Place("openvino", "cpu", config.dtype if config.dtype != "auto" else _openvino_dtype())
 
 
+def place_without_gpu(config: DecoderConfig) -> Place:
+    """Where a model goes that might have gone to a GPU, had torch found the one that the driver promises."""
+    place = choose_place(replace(config, device="cpu"))
+    return replace(place, note="a GPU driver is here, but torch finds no GPU: install torch's CUDA build to use it")
+
+
 def load(
     config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
 ) -> Loaded:
@@ -104,9 +120,18 @@ def load(
     return Loaded(model, place, probed, time.perf_counter() - started)
 
 
+def load_draft(
+    config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
+) -> LoadedDraft:
+    """As `load`, with single rows: nobody compares the logits of a draft model, so they need not be exact."""
+    place, model = _load(config, place, name, folder, tokenizer, progress, min_rows=1)
+    model.min_rows = 1
+    return LoadedDraft(model, place)
+
+
 def _circumstances(place: Place, config: DecoderConfig, folder: Path) -> list[str]:
     """What decides which kernels run, and in which order they add."""
-    libraries = [f"{name} {installed(name)}" for name in ("openvino", "torch", "transformers")]
+    libraries = [f"{name} {installed(name)}" for name in ("draftline", "openvino", "torch", "transformers")]
     shape = (folder / "config.json").read_text(encoding="utf-8")
     threads = str(config.threads or available_cores())
     gpu = GPU_DRIVER.read_text(encoding="utf-8") if GPU_DRIVER.is_file() else ""
@@ -120,10 +145,10 @@ def prepare(folder: Path, reached: Callable[[int, int], None]) -> None:
     """
     from decoder.openvino_engine.compress import compressed
 
-    with suppress(ConfigError, EngineError, ValueError, OSError):
-        dtype = choose_place(DecoderConfig.load()).dtype
-        if dtype in ("int8", "int4"):
-            compressed(folder, dtype, cache_folder(), reached)
+    with suppress(Exception):
+        place = choose_place(DecoderConfig.load())
+        if place.engine == "openvino" and place.dtype in ("int8", "int4") and installed("openvino") != "missing":
+            compressed(folder, place.dtype, cache_folder(), reached)
 
 
 def has_nvidia_gpu() -> bool:
@@ -154,18 +179,30 @@ def _torch_on_cpu(config: DecoderConfig) -> Place:
 
 
 def _load(
-    config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
+    config: DecoderConfig,
+    place: Place,
+    name: str,
+    folder: Path,
+    tokenizer: Tokenizer,
+    progress: Progress,
+    min_rows: int | None = None,
 ) -> tuple[Place, LanguageModel]:
     if place.engine == "torch":
-        return place, _on_torch(config, place, name, folder, tokenizer)
+        return place, _on_torch(config, place, name, folder, tokenizer, min_rows)
     try:
         return place, _on_openvino(config, place, name, folder, tokenizer, progress)
-    except (ImportError, RuntimeError, ValueError, OSError) as error:
-        reason = f"openvino cannot run {name} ({_first_line(error)})"
+    except MemoryError as error:
+        raise EngineError(
+            f"{name} finds no room in memory ({_telling_line(error)}): lower kv_cache_mb or context_tokens, or choose a"
+            " smaller dtype in config.toml"
+        ) from error
+    except Exception as error:  # another version of it, or a broken one, may raise anything
+        _log.warning("openvino cannot run %s", name, exc_info=True)
+        reason = f"openvino cannot run {name} ({_telling_line(error)})"
         if config.engine == "openvino":
             raise EngineError(f"{reason}; set engine = 'torch', or 'auto', in config.toml") from error
         other = replace(_torch_on_cpu(replace(config, dtype="auto")), note=f"{reason}, so torch does, more slowly")
-        return other, _on_torch(config, other, name, folder, tokenizer)
+        return other, _on_torch(config, other, name, folder, tokenizer, min_rows)
 
 
 def _on_openvino(
@@ -183,11 +220,26 @@ def _on_openvino(
         cache=cache_folder(),
         kv_bytes=config.kv_cache_mb << 20,
         threads=config.threads or available_cores(),
-        reached=lambda done, whole: progress(f"preparing {name} in {precision}: {100 * done // whole} %"),
+        reached=_in_steps(progress, f"preparing {name} in {precision}"),
     )
 
 
-def _on_torch(config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer) -> LanguageModel:
+def _in_steps(progress: Progress, what: str) -> Callable[[int, int], None]:
+    """Tells (done, whole) at every twentieth part, as a model has hundreds of weights."""
+    told = -1
+
+    def reached(done: int, whole: int) -> None:
+        nonlocal told
+        if 20 * done // whole > told:
+            told = 20 * done // whole
+            progress(f"{what}: {100 * done // whole} %")
+
+    return reached
+
+
+def _on_torch(
+    config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, min_rows: int | None
+) -> LanguageModel:
     try:
         import torch
 
@@ -205,11 +257,15 @@ def _on_torch(config: DecoderConfig, place: Place, name: str, folder: Path, toke
             dtype="bfloat16" if quantisation else place.dtype,
             device=place.device,
             quantisation=quantisation or "none",
+            min_rows=min_rows,
         )
     except ModelLoadError as error:
         raise EngineError(str(error)) from error
 
 
-def _first_line(error: Exception) -> str:
+def _telling_line(error: Exception) -> str:
+    """OpenVINO's errors begin with the places in its source that they came through, and end with what is wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return lines[-1] if lines[0].startswith("Exception from ") else lines[0]

@@ -19,6 +19,8 @@ from drafting.interface import Array, Vocabulary
 Precision = Literal["float16", "int8", "int4"]
 MAX_ROWS = 256
 MIN_ROWS = 8
+SPARE_ROWS = 16
+"""Padding that may stand behind the last token of a full window."""
 _KV_CACHE = re.compile(r"(key|value)_cache\.\d+")
 
 
@@ -48,7 +50,7 @@ class OpenVinoModel:
         self.max_rows = MAX_ROWS
         self._request = _compile(graph, threads).create_infer_request()
         block_bytes = 2 * shape.num_layers * shape.num_kv_heads * shape.head_dim * BLOCK * 2
-        num_blocks = max(kv_bytes // block_bytes, -(-(context_length + MIN_ROWS) // BLOCK) + 1)
+        num_blocks = max(kv_bytes // block_bytes, -(-(context_length + SPARE_ROWS) // BLOCK) + 1)
         self._caches = _allocate(self._request, num_blocks)
         self._sequence = PagedSequence(num_blocks)
         self._weights: ModelWeights | SafeTensors | None = None  # what the graph views must outlive it
@@ -74,9 +76,9 @@ class OpenVinoModel:
         weights: ModelWeights | SafeTensors = ModelWeights(folder)
         if precision != "float16":
             weights = SafeTensors(compressed(folder, precision, cache, reached))
-        context_length = min(context_length, shape.max_positions - MIN_ROWS)
+        context_length = min(context_length, shape.max_positions)
         model = OpenVinoModel(
-            build_graph(shape, weights, context_length + MIN_ROWS),
+            build_graph(shape, weights, context_length + SPARE_ROWS),
             shape,
             name=name,
             vocabulary=vocabulary,
@@ -173,7 +175,10 @@ def _allocate(request: Any, num_blocks: int) -> list[NDArray[np.float16]]:
         name = port.get_any_name()
         if _KV_CACHE.fullmatch(name):
             axes = [num_blocks if axis.is_dynamic else axis.get_length() for axis in port.get_partial_shape()]
-            tensor = openvino.Tensor(port.get_element_type(), openvino.Shape(axes))
+            try:
+                tensor = openvino.Tensor(port.get_element_type(), openvino.Shape(axes))
+            except RuntimeError as error:
+                raise MemoryError(f"keys and values of {num_blocks * BLOCK} tokens") from error
             request.set_tensor(name, tensor)
             caches.append(tensor.data)
     return caches

@@ -38,9 +38,11 @@ class Remembered:
         try:
             found = self._read()[_key(circumstances)]
             cost = PassCost(**{name: tuple(values) for name, values in found["cost"].items()})
-            return Probed(Exactness(**found["exactness"]), cost)
+            exactness = Exactness(**found["exactness"])
+            makes_sense = 1 <= exactness.min_rows <= exactness.max_rows and len(cost.rows) == len(cost.milliseconds) > 1
         except (KeyError, TypeError, AttributeError):
             return None
+        return Probed(exactness, cost) if makes_sense else None
 
     def add(self, circumstances: Sequence[str], found: Probed) -> None:
         """Of two processes that add at once one may be lost; it will probe again."""

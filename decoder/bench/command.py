@@ -49,7 +49,7 @@ def bench(
     """
     names = _modes(modes)
     protocol = Protocol(
-        tuple(runs(names, [gamma_named(part.strip()) for part in gamma.split(",")])),
+        tuple(runs(names, _gammas(gamma))),
         _peers(peers),
         max_tokens,
         Sampling(temperature, top_p=top_p, seed=seed),
@@ -103,6 +103,13 @@ def _peers(text: str) -> tuple[PeerName, ...]:
         return tuple(choose_peers(text))
     except PeerError as error:
         fail(f"--peers {text!r}: {error}", code=2)
+
+
+def _gammas(text: str) -> list[int | None]:
+    lengths = [gamma_named(part.strip()) for part in text.split(",")]
+    if len(set(lengths)) < len(lengths):
+        fail(f"--gamma {text!r}: expected each draft length once", code=2)
+    return lengths
 
 
 def _modes(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from decoder.bench.tasks import Task
 from decoder.local_engine import prefill
 from decoder.prompt import to_lf
 from decoder.sampler import Sampler
+from decoder.sampling import GREEDY_BELOW
 from decoder.speculate import speculate
 from decoder.tally import Tally
 from decoder.wire.messages import Complete, Draft, Sampling, Speculation
@@ -134,11 +135,13 @@ class Bench:
         return Outcome(run.name, task, tuple(tally.tokens), tally.speculation(), seconds, identity)
 
     def _compare(self, mode: str, expected: list[int], tokens: list[int], prompt: list[int]) -> Identity | None:
-        """Bit for bit where that is promised; sampled texts are compared only there."""
+        """Token for token where that is promised; sampled texts are compared only there."""
         promised = self._is_bitwise and PLAIN not in (mode, self._baseline)
-        if self._sampling.temperature > 0:
-            strict: Identity = "identical" if expected == tokens else "diverged"
-            return strict if promised and self._assembly.rule == "coupled" else None
+        is_greedy = self._sampling.temperature < GREEDY_BELOW
+        if promised and (is_greedy or self._assembly.rule == "coupled"):
+            return "identical" if expected == tokens else "diverged"
+        if not is_greedy:
+            return None
         return compare(
             expected,
             tokens,
@@ -146,7 +149,7 @@ class Bench:
             num_tokens=self._max_tokens,
             next_logits=self._next_logits,
             continue_plain=self._continue_baseline,
-            margin=0.0 if promised else TIE_MARGIN[self._assembly.dtype],
+            margin=TIE_MARGIN[self._assembly.dtype],
         )
 
     def _next_logits(self, context: Sequence[int]) -> Array:

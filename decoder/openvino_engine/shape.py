@@ -44,6 +44,8 @@ class LlamaShape:
             return LlamaShape.of(config)
         except KeyError as error:
             raise UnsupportedModelError(f"config.json lacks {error}") from error
+        except (TypeError, AttributeError, ArithmeticError) as error:
+            raise UnsupportedModelError(f"config.json makes no sense ({error})") from error
 
     @staticmethod
     def of(config: dict[str, Any]) -> "LlamaShape":

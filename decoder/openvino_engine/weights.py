@@ -45,12 +45,12 @@ class SafeTensors:
                 # OpenVINO takes only arrays that it could write to
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             length = int.from_bytes(self._map[:8], "little")
-            self._header: dict[str, Any] = json.loads(self._map[8 : 8 + length])
-        except (OSError, ValueError) as error:
+            self._header: dict[str, Any] = dict(json.loads(self._map[8 : 8 + length]))
+            self._start = 8 + length
+            self.metadata: dict[str, str] = self._header.pop("__metadata__", {})
+            whole = self._start + max((entry["data_offsets"][1] for entry in self._header.values()), default=0)
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise UnsupportedModelError(f"{path.name} cannot be read ({error})") from error
-        self._start = 8 + length
-        self.metadata: dict[str, str] = self._header.pop("__metadata__", {})
-        whole = self._start + max((entry["data_offsets"][1] for entry in self._header.values()), default=0)
         if len(self._map) < whole:
             raise UnsupportedModelError(f"{path.name} is cut short: {len(self._map)} of {whole} bytes are there")
 

@@ -35,6 +35,19 @@ def test_a_result_in_another_form_is_no_result(tmp_path: Path) -> None:
     assert Remembered(path).find(["a"]) is None
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"), [('"max_rows": 64', '"max_rows": 0'), ('"min_rows": 2', '"min_rows": "2"'), ("1,", "")]
+)
+def test_a_result_that_makes_no_sense_is_no_result(tmp_path: Path, right: str, wrong: str) -> None:
+    # with passes of at most 0 rows every request failed, until somebody deleted the file
+    path = tmp_path / "exactness.json"
+    Remembered(path).add(["a"], FOUND)
+    text = path.read_text(encoding="utf-8")
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    assert Remembered(path).find(["a"]) is None
+
+
 def test_where_nothing_can_be_written_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     Remembered(tmp_path / "file" / "exactness.json").add(["a"], FOUND)
