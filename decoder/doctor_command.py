@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,7 +17,7 @@ from decoder.assemble import model_folder
 from decoder.config import ConfigError, DecoderConfig, Dtype
 from decoder.cores import available_cores
 from decoder.engine import EngineError
-from decoder.loading import Place, choose_place
+from decoder.loading import Place, choose_place, place_without_gpu
 from decoder.models.catalog import CatalogError
 from decoder.models.store import ModelStoreError
 from decoder.plan.plan_command import show_plan
@@ -29,6 +30,7 @@ from decoder.wire.messages import Status
 Verdict = Literal["ok", "note", "problem"]
 _MARKS: dict[Verdict, str] = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
 _NVIM_LEAST = (0, 12)
+_INSTALL = "pip install 'draftline[openvino]'"
 _SHARE: dict[Dtype, float] = {"float32": 2.0, "bfloat16": 1.0, "float16": 1.0, "int8": 0.51, "int4": 0.32}
 """Of the weights as they are published, in 16 bits."""
 
@@ -77,21 +79,29 @@ def _configuration() -> list[Finding]:
     path = DecoderConfig.path()
     try:
         config = DecoderConfig.load()
-        place = choose_place(config)
+        place = _place(config)
     except (ConfigError, EngineError) as error:
         return [Finding("problem", "settings", str(error))]
     where = str(path) if path.exists() else f"defaults, {path} does not exist"
-    return [Finding("ok", "settings", where), _engine(place), *_models(config, place)]
+    return [Finding("ok", "settings", where), _engine(config, place), *_models(config, place)]
 
 
-def _engine(place: Place) -> Finding:
-    if place.engine == "openvino" and installed("openvino") == "missing":
-        return Finding(
-            "note",
-            "engine",
-            "torch on cpu; openvino is several times faster there: pip install 'draftline[openvino]'",
-        )
-    return Finding("ok", "engine", f"{place}, {available_cores()} threads")
+def _place(config: DecoderConfig) -> Place:
+    """Where the decoder will put the target, for all that can be told without loading it."""
+    place = choose_place(config)
+    if config.device == "auto" and place.device != "cpu":
+        with suppress(ImportError):  # told with the device
+            place = place if _num_gpus() else place_without_gpu(config)
+    if place.engine != "openvino" or installed("openvino") != "missing":
+        return place
+    if config.engine == "openvino":
+        raise EngineError(f"engine = 'openvino' is not installed: {_INSTALL}, or set engine = 'auto'")
+    return Place("torch", "cpu", "float32", note=f"openvino is several times faster there: {_INSTALL}")
+
+
+def _engine(config: DecoderConfig, place: Place) -> Finding:
+    text = f"{place}, {config.threads or available_cores()} threads"
+    return Finding("note", "engine", f"{text}; {place.note}") if place.note else Finding("ok", "engine", text)
 
 
 def _models(config: DecoderConfig, place: Place) -> list[Finding]:
@@ -137,10 +147,16 @@ def _hardware(config: DecoderConfig, place: Place) -> tuple[list[int], str, int]
         return [], f"CPU, {available_cores()} cores, {memory / 2**30:.0f} GiB of memory", memory
     import torch
 
-    gpus = _gpus(config, torch.cuda.device_count() if torch.cuda.is_available() else 0)
+    gpus = _gpus(config, _num_gpus())
     memory = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
     names = ", ".join(map(torch.cuda.get_device_name, gpus)) or "no GPU"
     return gpus, f"{names}, {memory / 2**30:.0f} GiB", memory
+
+
+def _num_gpus() -> int:
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def _gpus(config: DecoderConfig, num_gpus: int) -> list[int]:

@@ -1,6 +1,7 @@
 """`python -m benchmarks.gpu_check [--tiny]`: one table, and JSON in $OUT/gpu_check.json if OUT is set."""
 
 import argparse
+import math
 import os
 import platform
 import sys
@@ -16,7 +17,7 @@ from benchmarks.gpu_check.checks import Check, Lab
 from benchmarks.gpu_check.findings import Finding, as_json, table
 
 BUDGET_S = 420.0
-"""No check begins later than this, so that the whole stays under 8 minutes."""
+"""On a GPU no check begins later than this, so that the whole stays under 8 minutes."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     started = time.perf_counter()
     device = torch.device("cpu") if tiny else torch.device("cuda", 0)
-    findings = [found for check in Lab(device).checks() for found in _guarded(check, started)]
+    latest = math.inf if tiny else started + BUDGET_S
+    findings = [found for check in Lab(device).checks() for found in _guarded(check, latest)]
     seconds = time.perf_counter() - started
     machine = _machine(device)
     print(" | ".join(machine.values()))
@@ -39,10 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(found.ok for found in findings) else 1
 
 
-def _guarded(check: Check, started: float) -> Iterator[Finding]:
+def _guarded(check: Check, latest: float) -> Iterator[Finding]:
     """One check that fails costs its own lines, not the others'."""
     name = check.__name__.replace("_", " ")
-    if time.perf_counter() - started > BUDGET_S:
+    if time.perf_counter() > latest:
         yield Finding(name, "left out", note="no time left")
         return
     began = time.perf_counter()

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from decoder.loading import prepare
 from decoder.models.catalog import Catalog, CatalogError
 from decoder.models.entry import FolderSource, HubSource, ModelEntry
 from decoder.models.progress import PullError
@@ -52,6 +51,8 @@ def pull_model(name: Name) -> None:
     store = ModelStore()
     with _one_sentence():
         entry = Catalog().resolve(name)
+        from decoder.loading import prepare  # here: `list` and `path` need no numerical library
+
         start = time.monotonic()
         is_here = isinstance(entry.source, FolderSource) or store.is_pulled(entry.name)
         with _terminable(), _Bar() as bar:

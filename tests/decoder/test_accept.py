@@ -35,6 +35,17 @@ def test_a_token_the_target_likes_better_always_stands() -> None:
     assert rejection(one(0, Q), P, uniforms(ALMOST_ONE, 0.0)).num_accepted == 1
 
 
+def test_rows_of_the_draft_may_lie_elsewhere_than_those_of_the_target() -> None:
+    # a draft model on a device of its own: every rejected token was an error
+    torch = pytest.importorskip("torch")
+    here, elsewhere = (
+        rejection(one(1, Q), P, uniforms(0.9, 0.3)),
+        rejection(one(1, Q), torch.tensor(P), uniforms(0.9, 0.3)),
+    )
+    assert elsewhere == here
+    assert elsewhere.num_accepted == 0
+
+
 @pytest.mark.trap(3)
 def test_a_deterministic_token_stands_with_probability_p() -> None:
     assert rejection(one(1), P, uniforms(0.249999, 0.0)).num_accepted == 1

@@ -62,6 +62,25 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
         arrange(pair(device="cuda:7"))
 
 
+def test_a_driver_without_a_gpu_that_torch_finds_is_as_none_unless_it_was_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # with torch's build for CPUs, or under WSL, the default settings were an error
+    on(monkeypatch, "cpu:64")
+    found = arrange(pair(dtype="int8"))
+    assert found.target == Place("openvino", "cpu", "int8", note=found.target.note)
+    assert "torch finds no GPU" in found.target.note
+    assert found.draft == Place("openvino", "cpu", "int8"), "it is said once"
+    with pytest.raises(EngineError, match="torch finds no such GPU"):
+        arrange(pair(device="cuda"))
+
+
+def test_a_draft_device_that_cannot_be_had_is_an_error_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: False)
+    with pytest.raises(EngineError, match="draft_device = 'cuda:1', but the target runs on the CPU"):
+        arrange(pair(dtype="int8", draft_device="cuda:1"))
+
+
 def test_on_a_cpu_the_models_live_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: False)
     found = arrange(pair(dtype="int8", context_tokens=3000))

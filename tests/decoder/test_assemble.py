@@ -50,6 +50,19 @@ def test_settings_reach_the_model(tmp_path: Path) -> None:
     assert assemble(DecoderConfig(model=folder, device="cpu", dtype="bfloat16")).dtype == "bfloat16"
 
 
+def test_prompts_keep_their_share_of_a_window_that_is_shorter_than_wished(tmp_path: Path) -> None:
+    # the prompt filled it, and one token was left for the answer
+    folder = saved(tmp_path, 1)
+    path = folder / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(settings | {"max_position_embeddings": 72}), encoding="utf-8")
+    request = replace(REQUEST, prefix=REQUEST.prefix * 5)
+    for engine in ("openvino", "torch"):
+        found = answer(DecoderConfig(model=str(folder), engine=engine, device="cpu"), request)  # type: ignore[arg-type]
+        assert found.tokens.prompt <= 36, engine
+        assert found.tokens.output > 8, engine
+
+
 def test_the_acceptance_rule_follows_the_engine_unless_it_is_named(tmp_path: Path) -> None:
     config = DecoderConfig(model=str(saved(tmp_path, 1)), engine="openvino", context_tokens=300, prompt_tokens=50)
     assert assemble(config).loaded.exactness.kind == "bitwise"
@@ -62,10 +75,21 @@ def test_a_draft_model_named_in_the_settings_drafts(tmp_path: Path) -> None:
     plain = answer(DecoderConfig(model=target, device="cpu"), REQUEST)
     itself = answer(DecoderConfig(model=target, draft_model=target, device="cpu"), BY_MODEL)
     assert itself.speculation.drafted > 10
+    config = DecoderConfig(model=target, draft_model=target, device="cpu", threads=1)
+    assert assemble(config).drafters._draft_cache.model.min_rows == 1, "nobody compares its rows"  # type: ignore[union-attr]
     assert itself.speculation.accepted == itself.speculation.drafted
     stranger = answer(DecoderConfig(model=target, draft_model=other, device="cpu"), BY_MODEL)
     assert stranger.speculation.accepted < stranger.speculation.drafted
     assert plain.text == itself.text == stranger.text != ""
+
+
+def test_a_draft_model_on_another_engine_than_it_should_be_is_told(tmp_path: Path) -> None:
+    target, other = saved(tmp_path / "target", 1), saved(tmp_path / "other", 2)
+    path = other / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(settings | {"hidden_act": "relu"}), encoding="utf-8")
+    config = DecoderConfig(model=str(target), draft_model=str(other), device="cpu", dtype="int8")
+    assert f"openvino cannot run {other} (its activation is relu" in assemble(config).engine(config).description
 
 
 def test_a_draft_model_that_speaks_otherwise_is_refused_by_name(tmp_path: Path) -> None:

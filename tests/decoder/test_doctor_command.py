@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from decoder import doctor_command, loading
 
@@ -33,6 +33,14 @@ def gpus(monkeypatch: pytest.MonkeyPatch, number: int, gib: int) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _gpu: SimpleNamespace(total_memory=gib * GIB))
 
 
+def doctor(large: Path, monkeypatch: pytest.MonkeyPatch, settings: str) -> Result:
+    (large / "config.toml").write_text(f'model = "{large}"\n{settings}\n', encoding="utf-8")
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(large / "config.toml"))
+    app = typer.Typer()
+    app.command()(doctor_command.doctor)
+    return CliRunner().invoke(app)
+
+
 @pytest.mark.parametrize(
     ("num_gpus", "settings", "code", "said"),
     [
@@ -53,10 +61,35 @@ def test_what_fits_depends_on_precision_and_devices(
     large: Path, monkeypatch: pytest.MonkeyPatch, num_gpus: int, settings: str, code: int, said: str
 ) -> None:
     gpus(monkeypatch, num_gpus, gib=40)
-    (large / "config.toml").write_text(f'model = "{large}"\n{settings}\n', encoding="utf-8")
-    monkeypatch.setenv("DRAFTLINE_CONFIG", str(large / "config.toml"))
-    app = typer.Typer()
-    app.command()(doctor_command.doctor)
-    result = CliRunner().invoke(app)
+    result = doctor(large, monkeypatch, settings)
     assert said in result.stdout
     assert result.exit_code == code, result.stdout
+
+
+def test_a_gpu_that_nobody_named_and_torch_does_not_find_is_no_problem(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so it is on every machine with a driver, and torch's build for CPUs
+    gpus(monkeypatch, 0, gib=0)
+    monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: True)
+    result = doctor(large, monkeypatch, "threads = 3")
+    assert "openvino int8 on cpu, 3 threads; a GPU driver is here, but torch finds no GPU" in result.stdout
+    assert result.exit_code == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('dtype = "int8"', "torch float32 on cpu, 1 threads; openvino is several times faster there: pip install"),
+        ('engine = "openvino"', "engine = 'openvino' is not installed: pip install 'draftline[openvino]'"),
+    ],
+)
+def test_a_missing_openvino_is_told_with_what_follows(
+    large: Path, monkeypatch: pytest.MonkeyPatch, settings: str, said: str
+) -> None:
+    # it was a note even where the settings insist on it, and the weights of 120 GiB were said to fit
+    gpus(monkeypatch, 0, gib=0)
+    monkeypatch.setattr(doctor_command, "installed", lambda name: "missing" if name == "openvino" else "1")
+    result = doctor(large, monkeypatch, f"threads = 1\n{settings}")
+    assert said in result.stdout
+    assert result.exit_code == 1, result.stdout

@@ -106,6 +106,77 @@ def test_where_openvino_cannot_torch_does_and_one_line_says_why(folder: Path) ->
         loaded(folder, replace(CONFIG, engine="openvino"))
 
 
+def header(entries: str) -> bytes:
+    """A safetensors file that holds nothing else."""
+    return len(entries).to_bytes(8, "little") + entries.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "config.json",
+            b'{"architectures": ["LlamaForCausalLM"], "num_attention_heads": null}',
+            "config.json makes no",
+        ),
+        ("model.safetensors", b"", "model.safetensors cannot be read"),
+        ("model.safetensors", header("[1]"), "model.safetensors cannot be read"),
+        ("model.safetensors", header('{"x": {}}'), "model.safetensors cannot be read"),
+    ],
+)
+def test_a_damaged_model_is_one_sentence(folder: Path, name: str, content: bytes, said: str) -> None:
+    # a KeyError or TypeError, and a traceback
+    (folder / name).write_bytes(content)
+    with pytest.raises(EngineError, match=rf"openvino cannot run tiny \({said}"):
+        loaded(folder, replace(CONFIG, engine="openvino"))
+
+
+def test_whatever_openvino_raises_torch_runs_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from decoder.openvino_model import OpenVinoModel
+
+    text = "Exception from src/inference/src/cpp/core.cpp:109:\nException from src/core.cpp:7:\nno such node\n\n"
+    for error, told in ((RuntimeError(text), "no such node"), (TypeError("2 arguments"), "2 arguments")):
+
+        def refuse(*_: object, error: Exception = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(OpenVinoModel, "load", refuse)
+        found, _ = loaded(folder)
+        assert found.place.engine == "torch"
+        assert f"openvino cannot run tiny ({told}), so torch does" in str(found)
+
+
+def test_too_much_memory_for_keys_and_values_is_an_error_that_names_the_setting(folder: Path) -> None:
+    # torch took over, in four times the memory
+    with pytest.raises(EngineError, match="lower kv_cache_mb"):
+        loaded(folder, replace(CONFIG, kv_cache_mb=1 << 24))
+
+
+def test_progress_is_told_in_some_steps_not_for_every_weight() -> None:
+    said: list[str] = []
+    reached = loading._in_steps(said.append, "preparing tiny")
+    for done in range(1, 1001):
+        reached(done, 1000)
+    assert said[-1] == "preparing tiny: 100 %"
+    assert len(said) == 21
+
+
+@pytest.mark.parametrize(
+    ("gpu", "openvino", "made"), [(False, "2026.0", ["weights.int8"]), (True, "2026.0", []), (False, "missing", [])]
+)
+def test_weights_are_prepared_for_openvino_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, openvino: str, made: list[str]
+) -> None:
+    # with dtype = "int8" on a GPU, a pulled 70B was written a second time, through the host's memory
+    monkeypatch.setattr(loading, "has_nvidia_gpu", lambda: gpu)
+    monkeypatch.setattr(loading, "installed", lambda _name: openvino)
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(folder / "config.toml"))
+    (folder / "config.toml").write_text('dtype = "int8"', encoding="utf-8")
+    (folder / "draftline.json").touch()
+    loading.prepare(folder, lambda _done, _whole: None)
+    assert [path.name for path in folder.glob("weights.int8")] == made
+
+
 def test_a_missing_openvino_is_no_obstacle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openvino", None)
     monkeypatch.delitem(sys.modules, "decoder.openvino_model", raising=False)

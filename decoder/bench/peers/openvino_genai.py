@@ -34,7 +34,7 @@ class OpenVinoGenAi:
 
             versions = {package: version(package) for package in ("openvino", "openvino-genai")}
         except (ImportError, PackageNotFoundError) as error:
-            raise PeerError(f"openvino-genai cannot be imported ({error}): pip install openvino-genai") from error
+            raise PeerError(f"openvino-genai cannot be imported ({error}): run `make peers`") from error
         self._genai = openvino_genai
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.cache_size = _KV_GIGABYTES

@@ -115,6 +115,29 @@ def test_a_model_that_errs_in_blocks_is_found() -> None:
     assert verdicts["one"] == "diverged"
 
 
+class Wavering(ScriptedModel):
+    """Takes a wrong turn the first time it is asked for a row behind the prompt, and never again."""
+
+    def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+        logits = super().extend(tokens, last=last)
+        if len(self.held) == len("x = ") and not self.wavered:
+            self.wavered = True
+            logits = np.roll(logits, 1, axis=1)
+        return logits
+
+    wavered = False
+
+
+@pytest.mark.trap(33)
+def test_on_an_exact_engine_texts_that_differ_are_never_a_near_tie() -> None:
+    # the undrafted text was wrong; asked again, the model agreed with the drafted one, and the run passed
+    parts = assembly(Wavering({"x = ": REPLY}))
+    runner = Bench(parts, runs(["undrafted", "lookup"], [None]), max_tokens=16, sampling=Sampling())
+    [[undrafted, lookup]] = runner.run(TASKS[:1])
+    assert undrafted.tokens != lookup.tokens
+    assert lookup.identity == "diverged"
+
+
 @pytest.mark.parametrize(
     "accept",
     [
@@ -173,6 +196,13 @@ def test_the_result_is_an_object_in_a_file_or_on_stdout(tmp_path: Path, monkeypa
         assert found["one_row"] == {"identical": 1, "tie_break": 0, "diverged": 0}
         assert {"modes", "peers", "ratios", "identity", "machine", "versions"} <= found.keys()
         assert found["modes"]["lookup"]["by_language"]["python"]["tasks"] == 1
+
+
+def test_a_draft_length_named_twice_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # its outcomes were counted twice, under one name
+    result = command(tmp_path, assembly(), monkeypatch, "--gamma", "4,1,04")
+    assert result.exit_code == 2
+    assert "each draft length once" in result.stderr
 
 
 @pytest.mark.parametrize(

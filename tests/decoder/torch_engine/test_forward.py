@@ -40,6 +40,7 @@ def test_replayed_passes_give_the_bits_of_passes_run_afresh(
 @pytest.mark.parametrize(("kind", "changes"), FAMILIES)
 def test_fixed_passes_mean_what_the_library_means(kind: str, changes: dict[str, Any]) -> None:
     ours, theirs = fixed(network(kind=kind, **changes), min_rows=8), network(kind=kind, **changes)
+    theirs.set_attn_implementation("eager")  # fused kernels leave out what some families do to scores
     with torch.inference_mode():
         expected = theirs(torch.tensor([TEXT[:300]]), use_cache=False).logits[0, -50:].numpy()
     ours.extend(TEXT[:250], last=0)
