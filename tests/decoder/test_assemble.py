@@ -58,7 +58,7 @@ def test_prompts_keep_their_share_of_a_window_that_is_shorter_than_wished(tmp_pa
     path.write_text(json.dumps(settings | {"max_position_embeddings": 72}), encoding="utf-8")
     request = replace(REQUEST, prefix=REQUEST.prefix * 5)
     for engine in ("openvino", "torch"):
-        found = answer(DecoderConfig(model=str(folder), engine=engine, device="cpu"), request)  # type: ignore[arg-type]
+        found = answer(DecoderConfig(model=str(folder), engine=engine, device="cpu"), request)
         assert found.tokens.prompt <= 36, engine
         assert found.tokens.output > 8, engine
 
