@@ -153,5 +153,11 @@ class TorchModel:
             begin = block.start - self._length
             logits = self._forward(tokens[begin : begin + block.length], block.start, block.shape)
             kept = logits[block.kept if block.wanted else slice(0), : self.vocabulary.size]
-            rows.append(kept.to(self._logits_device or kept.device, torch.float32, copy=True))
+            rows.append(self._delivered(kept))
         return rows[0] if len(rows) == 1 else torch.cat(rows)
+
+    def _delivered(self, logits: torch.Tensor) -> torch.Tensor:
+        """A copy where logits are wanted. Between GPUs it travels while the host goes on to the next draft token."""
+        target = torch.device(self._logits_device) if self._logits_device else logits.device
+        between_gpus = target.type == logits.device.type == "cuda"
+        return logits.to(target, torch.float32, copy=True, non_blocking=between_gpus)

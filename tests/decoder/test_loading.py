@@ -146,10 +146,16 @@ def test_whatever_openvino_raises_torch_runs_the_model(folder: Path, monkeypatch
         assert f"openvino cannot run tiny ({told}), so torch does" in str(found)
 
 
-def test_too_much_memory_for_keys_and_values_is_an_error_that_names_the_setting(folder: Path) -> None:
+def test_too_little_memory_is_an_error_that_names_the_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # torch took over, in four times the memory
-    with pytest.raises(EngineError, match="lower kv_cache_mb"):
-        loaded(folder, replace(CONFIG, kv_cache_mb=1 << 24))
+    from decoder.openvino_model import OpenVinoModel
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MemoryError("keys and values of 99 tokens")
+
+    monkeypatch.setattr(OpenVinoModel, "load", refuse)
+    with pytest.raises(EngineError, match=r"no room in memory \(keys and values of 99 tokens\): lower kv_cache_mb"):
+        loaded(folder)
 
 
 def test_progress_is_told_in_some_steps_not_for_every_weight() -> None:
