@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers
 from numpy.typing import NDArray
 
 from decoder.torch_engine.graphs import Recorder
 from decoder.torch_model import TorchModel
 from drafting.interface import Vocabulary
+from tests.fakes import tiny_transformer
 
 TEXT = [int(token) for token in np.random.default_rng(0).integers(0, 64, 600)]
 JOURNEY = ((250, 0), (1, 0), (5, 3), (9, 0), (16, 11), (1, 0), (32, 30), (2, 0), (290, 4), (16, 0), (13, 0))
@@ -29,23 +29,7 @@ def walk(model: TorchModel) -> list[NDArray[np.float32]]:
 
 def network(seed: int = 0, kind: str = "Llama", dtype: torch.dtype = torch.float32, **changes: Any) -> Any:
     """A transformers model of two layers, 4 query heads on 2 key heads, 64 tokens."""
-    settings = {
-        "vocab_size": 64,
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 4096,
-        "initializer_range": 0.4,
-        "pad_token_id": None,
-        "bos_token_id": None,
-        "eos_token_id": None,
-    }
-    config = getattr(transformers, f"{kind}Config")(**settings | changes)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return getattr(transformers, f"{kind}ForCausalLM")(config).to(dtype).eval()
+    return tiny_transformer(seed, kind=kind, **changes).to(dtype)
 
 
 def fixed(model: Any, *, context_length: int = 600, recorder: Recorder | None = None, **settings: Any) -> TorchModel:
