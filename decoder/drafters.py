@@ -90,7 +90,7 @@ class Drafters:
     def forget(self) -> None:
         """Empties the draft model's cache."""
         if self._draft_cache is not None:
-            self._draft_cache.rewind(0)
+            self._draft_cache.forget()
 
     def gamma(self, request: Complete) -> int:
         """Draft tokens a step: what the request says, else one length for its way of drafting."""

@@ -182,7 +182,7 @@ class LocalEngine:
 
     def _forget(self) -> None:
         """What led to logits without meaning may lie in the caches: nothing may be built upon it."""
-        self._target.rewind(0)
+        self._target.forget()
         self._drafters.forget()
 
     def _stop_if(self, cancelled: threading.Event) -> None:

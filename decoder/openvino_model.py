@@ -120,6 +120,10 @@ class OpenVinoModel:
         """As `Recalling.recall`."""
         return self._sequence.recall(tokens)
 
+    def forget(self) -> None:
+        """As `Recalling.forget`."""
+        self._sequence.forget()
+
     def _forward(self, tokens: Sequence[int], last: int) -> NDArray[np.float32]:
         """Logits of the last `last` of at most `max_rows` tokens."""
         past, num_rows = len(self._sequence.tokens), max(len(tokens), self.min_rows)

@@ -73,3 +73,7 @@ class Recalling(Protocol):
     def recall(self, tokens: Sequence[int]) -> int:
         """Makes the longest held prefix of `tokens` the current sequence; returns its length."""
         ...
+
+    def forget(self) -> None:
+        """Lets go of all sequences."""
+        ...

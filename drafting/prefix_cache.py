@@ -36,6 +36,12 @@ class PrefixCache:
         self._tokens = list(tokens[:length])
         return length
 
+    def forget(self) -> None:
+        """Empties the cache, of earlier sequences as well."""
+        self.rewind(0)
+        if isinstance(self.model, Recalling):
+            self.model.forget()
+
     def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
         """As `LanguageModel.extend`."""
         logits = self.model.extend(tokens, last=last)

@@ -47,6 +47,8 @@ def bench(
     Exit code 1 where a text differs from that of decoding without drafts (by more than a near-tie, on an engine that
     is not bitwise exact).
     """
+    if peers and temperature:
+        fail("--peers: other engines write greedy text only; leave out --temperature", code=2)
     names = _modes(modes)
     protocol = Protocol(
         tuple(runs(names, _gammas(gamma))),

@@ -55,6 +55,14 @@ class PagedSequence:
         """Forgets the tokens from `length` on, in constant time; their blocks are kept for what comes instead."""
         del self.tokens[length:]
 
+    def forget(self) -> None:
+        """Lets go of all sequences."""
+        self.rewind(0)
+        self._release(0)
+        self._free.extend(self._idle)
+        for known in (self._idle, self._sealed, self._found):
+            known.clear()
+
     def reserve(self, length: int) -> list[tuple[int, int]]:
         """Makes room for positions up to `length`, all of them after the present tokens writable.
 

@@ -81,6 +81,7 @@ def test_without_a_model_complete_says_how_to_get_one(home: Path) -> None:
         (("bench", "missing", "--modes", "plain,plain"), 2, "each once"),
         (("bench", "missing", "--modes", "warp"), 2, "expected some of plain, undrafted, lookup"),
         (("bench", "missing", "--peers", "vllm"), 2, "no peer 'vllm'"),
+        (("bench", "missing", "--peers", "all", "--temperature", "1"), 2, "leave out --temperature"),
         (("decoder", "--log-level", "loud"), 2, "none of debug, info"),
         (("models", "path", "nonesuch"), 1, "nonesuch"),
     ],

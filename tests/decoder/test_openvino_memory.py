@@ -87,6 +87,24 @@ def test_writing_into_a_shared_block_leaves_the_other_document_alone() -> None:
         assert_as_fresh(model, first)
 
 
+@pytest.mark.trap(28)
+def test_what_is_forgotten_is_not_found_again() -> None:
+    # after logits without meaning the blocks that led to them were found again, and every later request failed as well
+    model = load(kv_bytes=1 << 20)
+    first = TEXT[:100]
+    follow(model, first)
+    for cache in model._caches:
+        cache[...] = np.nan
+    follow(model, random_text(7, 40))
+    assert model.recall(first) == 3 * BLOCK
+    assert np.isnan(model.extend(first[96:])).all()
+    model.forget()
+    assert model._sequence.tokens == model._sequence.table == []
+    assert follow(model, first) == 0
+    assert_as_fresh(model, first)
+    assert sorted(model._sequence._free + model._sequence.table) == list(range(model._sequence._num_blocks))
+
+
 def test_more_memory_holds_more_documents() -> None:
     documents = [random_text(seed, 100) for seed in range(3)]
     block_bytes = 2 * 2 * 2 * 8 * BLOCK * 2  # keys and values, layers, heads, head_dim, tokens, bytes

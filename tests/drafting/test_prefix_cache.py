@@ -79,6 +79,9 @@ class Remembering(NumpyModel):
         self.held = list(tokens[: max(common, earlier)])
         return len(self.held)
 
+    def forget(self) -> None:
+        self.held, self._left = [], []
+
 
 @given(st.lists(st.tuples(TOKENS, st.integers(0, 40)), max_size=8))
 def test_resuming_always_leaves_the_model_with_what_was_asked(steps: list[tuple[list[int], int]]) -> None:
@@ -100,6 +103,16 @@ def test_a_sequence_resumed_is_not_evaluated_again() -> None:
         assert cache.resume(sequence) == kept
         cache.extend(sequence[kept:])
     assert model.blocks == [5, 3, 1, 1]
+
+
+def test_what_is_forgotten_is_evaluated_again() -> None:
+    model = Remembering()
+    cache = PrefixCache(model)
+    for sequence in ([1, 2, 3, 0], [2, 2]):
+        cache.extend(sequence[cache.resume(sequence) :])
+    cache.forget()
+    assert list(cache.tokens) == []
+    assert (cache.resume([1, 2, 3, 0]), cache.resume([2, 2])) == (0, 0)
 
 
 def test_a_model_that_remembers_nothing_resumes_what_it_has_in_common_with_the_last_sequence() -> None:

@@ -73,9 +73,14 @@ class Desk:
         return Report.read(report)
 
     def stop_decoder(self) -> None:
-        """`draftline stop`."""
-        stop = subprocess.run([DRAFTLINE, "stop"], env=self.environment, capture_output=True, text=True, timeout=60)
-        assert stop.returncode == 0, stop.stderr
+        """`draftline stop`, once more if the editor was just starting another one, which did not listen yet."""
+        deadline = time.monotonic() + LEAVE_SECONDS
+        while True:
+            stop = subprocess.run([DRAFTLINE, "stop"], env=self.environment, capture_output=True, text=True, timeout=60)
+            assert stop.returncode == 0, stop.stderr
+            if not any("decoder" in command for command in self.processes().values()) or time.monotonic() > deadline:
+                return
+            time.sleep(0.2)
 
     def telemetry(self, kind: str) -> list[dict[str, Any]]:
         """The records of one kind in the decoder's log."""
