@@ -1,5 +1,6 @@
 """Which engine runs a model on this machine, and loading it there."""
 
+import json
 import logging
 import shutil
 import time
@@ -187,6 +188,7 @@ def _load(
     progress: Progress,
     min_rows: int | None = None,
 ) -> tuple[Place, LanguageModel]:
+    _require_rows(name, folder, tokenizer)
     if place.engine == "torch":
         return place, _on_torch(config, place, name, folder, tokenizer, min_rows)
     try:
@@ -203,6 +205,16 @@ def _load(
             raise EngineError(f"{reason}; set engine = 'torch', or 'auto', in config.toml") from error
         other = replace(_torch_on_cpu(replace(config, dtype="auto")), note=f"{reason}, so torch does, more slowly")
         return other, _on_torch(config, other, name, folder, tokenizer, min_rows)
+
+
+def _require_rows(name: str, folder: Path, tokenizer: Tokenizer) -> None:
+    """Raises EngineError where the tokenizer knows tokens that the model has no rows for."""
+    rows = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("vocab_size")
+    if rows and rows < tokenizer.vocabulary.size:
+        raise EngineError(
+            f"{name} has {rows} tokens, but its tokenizer {tokenizer.vocabulary.size}: use the tokenizer that it was made"
+            " with, or resize its embeddings"
+        )
 
 
 def _on_openvino(

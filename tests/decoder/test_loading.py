@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from decoder import loading
-from decoder.config import DecoderConfig
+from decoder.config import DecoderConfig, EngineName
 from decoder.engine import EngineError
 from decoder.loading import Place, choose_place, load
 from decoder.tokenizer import Tokenizer
@@ -129,6 +129,17 @@ def test_a_damaged_model_is_one_sentence(folder: Path, name: str, content: bytes
     (folder / name).write_bytes(content)
     with pytest.raises(EngineError, match=rf"openvino cannot run tiny \({said}"):
         loaded(folder, replace(CONFIG, engine="openvino"))
+
+
+@pytest.mark.trap(19)
+@pytest.mark.parametrize("engine", ["openvino", "torch"])
+def test_a_tokenizer_of_another_model_is_an_error_that_says_so(folder: Path, engine: EngineName) -> None:
+    # every request failed over arrays of different lengths
+    inner = byte_tokenizer()._inner
+    inner.add_tokens(["<|more|>"])
+    inner.save(str(folder / "tokenizer.json"))
+    with pytest.raises(EngineError, match="tiny has 258 tokens, but its tokenizer 259"):
+        loaded(folder, replace(CONFIG, engine=engine))
 
 
 def test_whatever_openvino_raises_torch_runs_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
