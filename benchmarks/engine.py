@@ -36,7 +36,6 @@ import {module}
 print(time.perf_counter() - started, flush=True)
 """
 _OURS = """
-from decoder.exactness import Exactness
 from decoder.openvino_model import OpenVinoModel
 from decoder.tokenizer import Tokenizer
 tokenizer = Tokenizer.load(folder)

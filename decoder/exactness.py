@@ -15,6 +15,8 @@ from drafting.interface import Array, LanguageModel
 
 FEWEST_ROWS = (1, 2, 4, 8)
 MOST_ROWS = (256, 128, 64, 32)
+PROBE = 2
+"""Changes whenever a result of an older probe could be wrong."""
 FIXED_ROWS = 16
 """The one size that is tried where smaller passes give other bits."""
 
@@ -31,6 +33,8 @@ _CUTS: tuple[tuple[int, ...], ...] = (
     (12, 16),
     (14, 16),
 )
+_UNEVEN = (17, 42, 75, 128, 191)
+"""Where the text before is cut: its last pass, and a longer prompt's, may have any size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +114,17 @@ def _rows(model: LanguageModel, tail: Sequence[int], ends: Sequence[int]) -> Ite
 def _same_in_chunks(
     model: LanguageModel, head: Sequence[int], tail: Sequence[int], rows: int, expected: Sequence[Array]
 ) -> bool:
-    """Whether the keys and values of `head` are the same in passes of so many rows; it must fill one to tell."""
+    """Whether the keys and values of `head` are the same in passes of up to so many rows; it must fill one to tell."""
     if rows > len(head):
         return False
     model.max_rows = rows
-    model.rewind(0)
-    model.extend(head, last=0)
-    return _equal(expected, iter(model.extend(tail)))
+    for cuts in ((), _UNEVEN):
+        model.rewind(0)
+        for start, end in pairwise((0, *(cut for cut in cuts if cut < len(head)), len(head))):
+            model.extend(head[start:end], last=0)
+        if not _equal(expected, iter(model.extend(tail))):
+            return False
+    return True
 
 
 def _equal(expected: Sequence[Array], rows: Iterator[Array]) -> bool:

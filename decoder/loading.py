@@ -16,7 +16,7 @@ from decoder import installed
 from decoder.config import DecoderConfig, Dtype, EngineName
 from decoder.cores import available_cores, cpu_features, cpu_name
 from decoder.engine import EngineError
-from decoder.exactness import Exactness
+from decoder.exactness import PROBE, Exactness
 from decoder.remembered import Probed, Remembered
 from decoder.tokenizer import Tokenizer
 from drafting.interface import LanguageModel
@@ -132,11 +132,21 @@ def load_draft(
 
 def _circumstances(place: Place, config: DecoderConfig, folder: Path) -> list[str]:
     """What decides which kernels run, and in which order they add."""
-    libraries = [f"{name} {installed(name)}" for name in ("draftline", "openvino", "torch", "transformers")]
+    libraries = [f"{name} {installed(name)}" for name in ("openvino", "torch", "transformers")]
     shape = (folder / "config.json").read_text(encoding="utf-8")
     threads = str(config.threads or available_cores())
     gpu = GPU_DRIVER.read_text(encoding="utf-8") if GPU_DRIVER.is_file() else ""
-    return [str(place), threads, str(config.context_tokens), shape, cpu_name(), cpu_features(), gpu, *libraries]
+    return [
+        str(place),
+        threads,
+        str(config.context_tokens),
+        shape,
+        cpu_name(),
+        cpu_features(),
+        gpu,
+        f"probe {PROBE}",
+        *libraries,
+    ]
 
 
 def prepare(folder: Path, reached: Callable[[int, int], None]) -> None:
@@ -212,8 +222,8 @@ def _require_rows(name: str, folder: Path, tokenizer: Tokenizer) -> None:
     rows = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("vocab_size")
     if rows and rows < tokenizer.vocabulary.size:
         raise EngineError(
-            f"{name} has {rows} tokens, but its tokenizer {tokenizer.vocabulary.size}: use the tokenizer that it was made"
-            " with, or resize its embeddings"
+            f"{name} has {rows} tokens, but its tokenizer {tokenizer.vocabulary.size}: use the tokenizer that it was"
+            " made with, or resize its embeddings"
         )
 
 

@@ -44,6 +44,8 @@ class Rounding(NumpyModel):
         (lambda rows: 0.0 if rows >= 2 else 0.5, Exactness("bitwise", 2, 256)),
         (lambda rows: 0.0 if 8 <= rows <= 80 else 0.5, Exactness("bitwise", 8, 64)),
         (lambda rows: 0.0 if 4 <= rows < 256 else 0.5, Exactness("bitwise", 4, 128)),
+        # 64 rows were taken for exact although 33 to 63 are not, which the end of a prompt may have
+        (lambda rows: 0.0 if rows <= 32 or rows == 64 else 0.5, Exactness("bitwise", 1, 32)),
         (lambda rows: float(rows), Exactness("bitwise", FIXED_ROWS, FIXED_ROWS)),
     ],
 )
@@ -70,7 +72,7 @@ def test_the_cost_is_some_fifty_short_passes() -> None:
     model = Rounding(lambda rows: 0.0 if 2 <= rows <= 64 else 0.5)
     probe_exactness(model)
     assert len(model.sizes) < 80
-    assert sum(model.sizes) < 1600
+    assert sum(model.sizes) < 1800
 
 
 @pytest.mark.parametrize(
