@@ -48,13 +48,14 @@ class Assembly:
     def engine(self, config: DecoderConfig) -> LocalEngine:
         """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it."""
         window = min(self.target.model.context_length, config.context_tokens)
+        drafting = f"lookup drafts {best_gamma(self.loaded.probed.cost)} tokens a step"
         return LocalEngine(
             self.target,
             self.tokenizer,
             self.drafters,
             prompt_tokens=config.prompt_tokens * window // config.context_tokens,
             rule=self.rule,
-            description="; ".join([str(self.loaded), *self.notes]),
+            description="; ".join([str(self.loaded), drafting, *self.notes]),
         )
 
 

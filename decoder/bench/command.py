@@ -79,7 +79,8 @@ def _print(result: dict[str, Any], json_file: Path | None) -> None:
         f"{settings['model']}: {settings['engine']} {settings['dtype']} on {settings['device']}, {settings['exact']},"
         f" acceptance {settings['acceptance']}"
     )
-    out.print(f"drafted against undrafted texts: {_verdict(same)}")
+    baseline = "undrafted" if "undrafted" in result["modes"] else "plain"
+    out.print(f"drafted against {baseline} texts: {_verdict(same)}")
     if "undrafted" in result["modes"] and any(one_row.values()):
         out.print(f"plain (one row a pass) against undrafted texts: {_verdict(one_row)}")
     if result["peers"]:
