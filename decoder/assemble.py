@@ -6,7 +6,6 @@ from pathlib import Path
 from decoder.accept import AcceptanceRule
 from decoder.arrange import arrange
 from decoder.config import DecoderConfig, Dtype
-from decoder.cost import best_gamma
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
 from decoder.loading import Loaded, LoadedDraft, Progress, load, load_draft
@@ -48,7 +47,7 @@ class Assembly:
     def engine(self, config: DecoderConfig) -> LocalEngine:
         """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it."""
         window = min(self.target.model.context_length, config.context_tokens)
-        drafting = f"lookup drafts {best_gamma(self.loaded.probed.cost)} tokens a step"
+        drafting = f"lookup drafts {self.loaded.lookup_gamma} tokens a step"
         return LocalEngine(
             self.target,
             self.tokenizer,
@@ -108,7 +107,7 @@ def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
     (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=notes.append)
     corpus = Corpus(models.tokenizer.encode)
     draft_model = draft.model if draft else None
-    drafters = Drafters(loaded.model, corpus, draft_model, lookup_gamma=best_gamma(loaded.probed.cost))
+    drafters = Drafters(loaded.model, corpus, draft_model, lookup_gamma=loaded.lookup_gamma)
     target = PrefixCache(loaded.model)
     given_up = (*models.arrangement.notes, *notes, *([draft.place.note] if draft and draft.place.note else []))
     return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), given_up)

@@ -15,6 +15,7 @@ import platformdirs
 from decoder import installed
 from decoder.config import DecoderConfig, Dtype, EngineName
 from decoder.cores import available_cores, cpu_features, cpu_name
+from decoder.cost import best_gamma
 from decoder.engine import EngineError
 from decoder.exactness import PROBE, Exactness
 from decoder.remembered import Probed, Remembered
@@ -63,11 +64,13 @@ class Loaded:
     def exactness(self) -> Exactness:
         return self.probed.exactness
 
-    def __str__(self) -> str:
-        """One line for people.
+    @property
+    def lookup_gamma(self) -> int:
+        """The length of lookup drafts that the cost of passes suggests."""
+        return best_gamma(self.probed.cost)
 
-        note included, where there is one.
-        """
+    def __str__(self) -> str:
+        """One line for people, with the place's note if it has one."""
         line = f"{self.place}, {self.exactness}, loaded in {self.seconds:.1f} s"
         return f"{line}; {self.place.note}" if self.place.note else line
 

@@ -24,6 +24,7 @@ class PagedSequence:
         """Those whose keys and values are held."""
         self.table: list[int] = []
         """Blocks of the sequence in order; maybe more than it fills at the moment."""
+        self._prompt_length = 0
         self._num_blocks = num_blocks
         self._free = list(range(num_blocks - 1, -1, -1))
         self._found: dict[_Key, int] = {}
@@ -35,7 +36,8 @@ class PagedSequence:
     def recall(self, tokens: Sequence[int]) -> int:
         """Makes the longest held prefix of `tokens` the current sequence and returns its length.
 
-        The sequence so far stays findable, in whole blocks.
+        The prompt so far stays findable, in whole blocks; not what was written behind it, which the next keystroke
+        rejects more often than not, and which would push other documents out.
         """
         common = common_prefix(self.tokens, tokens)
         if common < len(self.tokens):
@@ -49,6 +51,7 @@ class PagedSequence:
             self.tokens = list(tokens[: len(found) * BLOCK])
         else:
             self.rewind(common)
+        self._prompt_length = len(tokens)
         return len(self.tokens)
 
     def rewind(self, length: int) -> None:
@@ -98,7 +101,7 @@ class PagedSequence:
         del self.table[start:]
 
     def _seal(self) -> None:
-        for block, key in zip(self.table, _keys(self.tokens), strict=False):
+        for block, key in zip(self.table, _keys(self.tokens[: self._prompt_length]), strict=False):
             if block not in self._sealed and key not in self._found:
                 self._sealed[block] = key
                 self._found[key] = block

@@ -50,4 +50,6 @@ def test_a_result_that_makes_no_sense_is_no_result(tmp_path: Path, right: str, w
 
 def test_where_nothing_can_be_written_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    Remembered(tmp_path / "file" / "exactness.json").add(["a"], FOUND)
+    remembered = Remembered(tmp_path / "file" / "exactness.json")
+    remembered.add(["a"], FOUND)
+    assert remembered.find(["a"]) is None

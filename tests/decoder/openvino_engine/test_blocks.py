@@ -106,7 +106,7 @@ def test_what_is_held_twice_is_left_alone_too() -> None:
     memory = Memory()
     first = list(range(64))
     memory.follow(first)
-    memory.follow([9] * 5)
+    memory.follow([9] * 72)
     memory.sequence.rewind(0)
     second = [*first[:32], *[7] * 40]
     memory.extend(second)  # its first block is known, and may be written to; its second one is not yet
@@ -125,6 +125,17 @@ def test_the_least_recently_used_goes_first_and_from_its_end() -> None:
     memory.follow(list(range(200, 328)))  # 4 of 9 blocks, 3 were free
     assert memory.follow(young) == 96
     assert memory.follow(old) == 64
+
+
+def test_typing_on_for_long_pushes_no_other_document_out() -> None:
+    # the rejected text of each keystroke was kept as the most recent, and a document was gone after a few of them
+    memory = Memory()
+    other, prompt = list(range(96)), list(range(100, 164))
+    memory.follow(other)
+    for keystroke in range(50):
+        memory.follow([*prompt, *range(200, 200 + keystroke % 20)])
+        memory.extend([1000 + keystroke] * 40)
+    assert memory.follow(other) == 96
 
 
 def test_rewinding_touches_no_block() -> None:
