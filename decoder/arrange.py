@@ -84,5 +84,5 @@ def _precisions(config: DecoderConfig) -> tuple[Precision, ...]:
 
 
 def _dtype(footprint: Footprint) -> Dtype:
-    """A checkpoint that is quantised already is loaded as it is."""
-    return cast(Dtype, footprint.precision) if footprint.precision in ("float32", "int8", "int4") else "bfloat16"
+    """What the loader is told. A checkpoint that is quantised already is loaded as it is."""
+    return footprint.dtype if footprint.quantisation == "none" else footprint.quantisation

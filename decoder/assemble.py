@@ -1,5 +1,6 @@
 """Puts the decoder together from its settings: the one place that knows which classes stand behind the protocols."""
 
+import gc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,6 +82,7 @@ class _Models:
         self._draft_folder = model_folder(config.draft_model) if config.draft_model else None
         self.tokenizer = Tokenizer.load(self._folder)
         self.arrangement = arrange(config)
+        self._target: tuple[int, Loaded] | None = None
 
     @property
     def demand(self) -> Demand:
@@ -90,14 +92,27 @@ class _Models:
         return Demand(self.arrangement.context_tokens, draft_model=name, draft_device=device)
 
     def load(self, demand: Demand) -> tuple[Loaded, LoadedDraft | None]:
-        """Target and draft model. Raises DeviceMemoryError where a device has no room for them."""
-        config, arrangement = replace(self._config, context_tokens=demand.context_tokens), self.arrangement
-        target = load(config, arrangement.target, config.model, self._folder, self.tokenizer, self._progress)
-        if not demand.draft_model or self._draft_folder is None or arrangement.draft is None:
+        """Target and draft model. Raises DeviceMemoryError where a device has no room for them.
+
+        A target that was loaded before, for as long a context, is kept: giving up the draft model costs no time.
+        """
+        target = self._load_target(demand.context_tokens)
+        if not demand.draft_model or self._draft_folder is None or self.arrangement.draft is None:
             return target, None
+        config = replace(self._config, context_tokens=demand.context_tokens)
         tokenizer = Tokenizer.load(self._draft_folder)
-        draft = load_draft(config, arrangement.draft, config.draft_model, self._draft_folder, tokenizer, self._progress)
-        return target, draft
+        place, name = self.arrangement.draft, config.draft_model
+        return target, load_draft(config, place, name, self._draft_folder, tokenizer, self._progress)
+
+    def _load_target(self, context_tokens: int) -> Loaded:
+        if self._target is not None and self._target[0] == context_tokens:
+            return self._target[1]
+        self._target = None
+        gc.collect()  # one target at a time
+        config, place = replace(self._config, context_tokens=context_tokens), self.arrangement.target
+        loaded = load(config, place, config.model, self._folder, self.tokenizer, self._progress)
+        self._target = context_tokens, loaded
+        return loaded
 
 
 def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:

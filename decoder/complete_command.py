@@ -4,15 +4,19 @@ import asyncio
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
 import typer
+from rich.text import Text
 
 from decoder.assemble import Assembly, assemble
 from decoder.config import DecoderConfig
 from decoder.drafters import check_draft
 from decoder.languages import language_of
+from decoder.loading import Progress
 from decoder.source_file import Place, read_source, split_at
 from decoder.terminal import err, fail, plain_errors
 from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Answer, Complete, Draft, Sampling
@@ -45,7 +49,8 @@ def complete(
             sampling=Sampling(temperature=temperature, top_p=top_p, seed=seed),
         )
         buffers = {str(path): read_source(path) for path in open_ or ()}
-        assembly = assemble(config)
+        with _progress(f"loading {config.model}") as progress:
+            assembly = assemble(config, progress)
         for name, text in buffers.items():
             assembly.corpus.open(name, split_lines(text))
         answer = asyncio.run(_answer(assembly, config, request))
@@ -80,6 +85,16 @@ def gamma_named(text: str) -> int | None:
     if not text.isdecimal() or len(text) > 2 or int(text) > 64:
         fail(f"--gamma {text!r} is neither auto nor a number from 0 to 64", code=2)
     return int(text)
+
+
+@contextmanager
+def _progress(beginning: str) -> Iterator[Progress]:
+    """What is being done, on stderr: a spinner on a terminal; elsewhere a line for each step that takes its time."""
+    if not err.is_terminal:
+        yield lambda text: err.print(text, markup=False)
+        return
+    with err.status(Text(beginning)) as status:
+        yield lambda text: status.update(Text(text))
 
 
 def _place(text: str) -> Place:

@@ -17,10 +17,12 @@ from decoder.assemble import model_folder
 from decoder.config import ConfigError, DecoderConfig, Dtype
 from decoder.cores import available_cores
 from decoder.engine import EngineError
-from decoder.loading import Place, choose_place, place_without_gpu
+from decoder.loading import Place, cache_folder, choose_place, place_without_gpu
 from decoder.models.catalog import CatalogError
 from decoder.models.store import ModelStoreError
 from decoder.plan.plan_command import show_plan
+from decoder.remembered import Remembered, circumstances
+from decoder.resident import resident_bytes
 from decoder.terminal import out
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint
@@ -105,7 +107,7 @@ def _engine(config: DecoderConfig, place: Place) -> Finding:
 
 
 def _models(config: DecoderConfig, place: Place) -> list[Finding]:
-    findings = []
+    findings: list[Finding] = []
     needed = 0
     for role, name in (("target model", config.model), ("draft model", config.draft_model)):
         if not name:
@@ -119,7 +121,23 @@ def _models(config: DecoderConfig, place: Place) -> list[Finding]:
         size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
         needed += size
         findings.append(Finding("ok", role, f"{name}, {size / 2**20:,.0f} MiB of weights in {folder}"))
+        if role == "target model":
+            findings += _last_load(config, place, folder)
     return [*findings, _device(config, place, needed)]
+
+
+def _last_load(config: DecoderConfig, place: Place, folder: Path) -> list[Finding]:
+    """What was found out about the target with today's settings, on this machine and with these libraries.
+
+    On GPUs the memory plan may change the settings, by what is free there; nothing is said then.
+    """
+    remembered, today = Remembered(cache_folder() / "exactness.json"), circumstances(str(place), config, folder)
+    if probed := remembered.find(today):
+        load = remembered.last_load(today)
+        return [Finding("ok", "last load", f"{probed.exactness}{f', {load}' if load else ''}")]
+    if place.device != "cpu":
+        return []
+    return [Finding("ok", "last load", "none as things are: the first start tests exactness, which takes some seconds")]
 
 
 def _device(config: DecoderConfig, place: Place, stored_bytes: int) -> Finding:
@@ -200,11 +218,8 @@ async def _running(endpoint: Endpoint) -> Finding:
 
 def _resident(pid: int) -> str:
     """What it holds in memory, where the system tells."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return ""
-    return f", {pages * os.sysconf('SC_PAGE_SIZE') / 2**20:,.0f} MiB resident"
+    held = resident_bytes(pid)
+    return f", {held / 2**20:,.0f} MiB resident" if held else ""
 
 
 def _editors() -> list[Finding]:

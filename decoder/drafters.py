@@ -1,6 +1,6 @@
 """Which drafter serves a request: built for each one, over indexes and caches that outlive it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from decoder.engine import EngineError
 from decoder.sampler import Sampler
@@ -11,7 +11,7 @@ from drafting.corpus import Corpus
 from drafting.interface import LanguageModel
 from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
-from drafting.small_model import SmallModelDrafter, require_same_vocabulary
+from drafting.small_model import Receive, Receiving, SmallModelDrafter, catch_up, keep_in_place, require_same_vocabulary
 
 LOOKUP_GAMMA = 8
 MODEL_GAMMA = 4
@@ -70,6 +70,7 @@ class Drafters:
         if draft_model is not None:
             require_same_vocabulary(target, draft_model)
             self._draft_cache = PrefixCache(draft_model)
+        self._receive: Receive = target.receive if isinstance(target, Receiving) else keep_in_place
 
     def check(self, draft: Draft) -> None:
         """Raises EngineError for a way of drafting that is not available here."""
@@ -84,8 +85,14 @@ class Drafters:
         lookup = LookupDrafter(self._context, self._corpus, excluded_run=excluded)
         if request.draft == "lookup" or self._draft_cache is None:
             return lookup
-        small = SmallModelDrafter(self._draft_cache, sampler.pick)
+        small = SmallModelDrafter(self._draft_cache, sampler.pick, self._receive)
         return small if request.draft == "model" else FirstOf(lookup, small)
+
+    def prepare(self, request: Complete, context: Sequence[int]) -> Iterator[int]:
+        """As `catch_up`, where the request may ask the draft model."""
+        may_ask = request.draft in ("model", "auto") and self.gamma(request) > 0
+        if self._draft_cache is not None and may_ask:
+            yield from catch_up(self._draft_cache, context)
 
     def forget(self) -> None:
         """Empties the draft model's cache."""

@@ -1,6 +1,5 @@
 """Which engine runs a model on this machine, and loading it there."""
 
-import json
 import logging
 import shutil
 import time
@@ -14,11 +13,17 @@ import platformdirs
 
 from decoder import installed
 from decoder.config import DecoderConfig, Dtype, EngineName
-from decoder.cores import available_cores, cpu_features, cpu_name
+from decoder.cores import available_cores
 from decoder.cost import best_gamma
 from decoder.engine import EngineError
-from decoder.exactness import PROBE, Exactness
-from decoder.remembered import Probed, Remembered
+from decoder.exactness import Exactness
+from decoder.fallback import Fallback, fallback
+from decoder.openvino_engine.fault import telling_line
+from decoder.plan.errors import NoRoomError, PlanError
+from decoder.plan.found import found_host
+from decoder.remembered import LastLoad, Probed, Remembered, circumstances
+from decoder.requirements import require_rows, require_window
+from decoder.resident import resident_bytes
 from decoder.tokenizer import Tokenizer
 from drafting.interface import LanguageModel
 
@@ -26,7 +31,6 @@ Progress = Callable[[str], None]
 """What is being done, for people."""
 
 OPENVINO_DTYPES: tuple[Dtype, ...] = ("float16", "int8", "int4")
-GPU_DRIVER = Path("/proc/driver/nvidia/version")
 _log = logging.getLogger(__name__)
 
 
@@ -109,19 +113,22 @@ def load(
 ) -> Loaded:
     """The model in `folder` at `place`; if openvino cannot run it, and the settings leave it open, on torch.
 
-    Raises EngineError with the remedy.
+    Raises EngineError with the remedy, also for a window that is too short (see `require_window`).
     """
     started = time.perf_counter()
+    require_window(name, folder, config.context_tokens)
     place, model = _load(config, place, name, folder, tokenizer, progress)
-    circumstances = _circumstances(place, config, folder)
+    today = circumstances(str(place), config, folder)
     remembered = Remembered(cache_folder() / "exactness.json")
-    probed = remembered.find(circumstances)
+    probed = remembered.find(today)
     if probed is None:
         progress("testing whether drafts leave the text as it is, and what they cost")
         probed = Probed.of(model)
-        remembered.add(circumstances, probed)
+        remembered.add(today, probed)
     probed.exactness.apply(model)
-    return Loaded(model, place, probed, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    remembered.note_load(today, LastLoad(seconds, resident_bytes()))
+    return Loaded(model, place, probed, seconds)
 
 
 def load_draft(
@@ -133,36 +140,18 @@ def load_draft(
     return LoadedDraft(model, place)
 
 
-def _circumstances(place: Place, config: DecoderConfig, folder: Path) -> list[str]:
-    """What decides which kernels run, and in which order they add."""
-    libraries = [f"{name} {installed(name)}" for name in ("openvino", "torch", "transformers")]
-    shape = (folder / "config.json").read_text(encoding="utf-8")
-    threads = str(config.threads or available_cores())
-    gpu = GPU_DRIVER.read_text(encoding="utf-8") if GPU_DRIVER.is_file() else ""
-    return [
-        str(place),
-        threads,
-        str(config.context_tokens),
-        shape,
-        cpu_name(),
-        cpu_features(),
-        gpu,
-        f"probe {PROBE}",
-        *libraries,
-    ]
-
-
-def prepare(folder: Path, reached: Callable[[int, int], None]) -> None:
+def prepare(folder: Path, reached: Callable[[int, int], None], waiting: Progress = lambda _text: None) -> None:
     """Makes the weights that a decoder with today's settings will want of `folder`, if they have to be made.
 
-    reached: (bytes done, bytes in all). What cannot be prepared is left to the loading of the model, which tells why.
+    reached: (bytes done, bytes in all). waiting: is told of another process that prepares weights there. What cannot
+    be prepared is left to the loading of the model, which tells why.
     """
     from decoder.openvino_engine.compress import compressed
 
     with suppress(Exception):
         place = choose_place(DecoderConfig.load())
         if place.engine == "openvino" and place.dtype in ("int8", "int4") and installed("openvino") != "missing":
-            compressed(folder, place.dtype, cache_folder(), reached)
+            compressed(folder, place.dtype, cache_folder(), reached, waiting)
 
 
 def has_nvidia_gpu() -> bool:
@@ -201,33 +190,38 @@ def _load(
     progress: Progress,
     min_rows: int | None = None,
 ) -> tuple[Place, LanguageModel]:
-    _require_rows(name, folder, tokenizer)
+    require_rows(name, folder, tokenizer)
     if place.engine == "torch":
         return place, _on_torch(config, place, name, folder, tokenizer, min_rows)
     try:
         return place, _on_openvino(config, place, name, folder, tokenizer, progress)
     except MemoryError as error:
         raise EngineError(
-            f"{name} finds no room in memory ({_telling_line(error)}): lower kv_cache_mb or context_tokens, or choose a"
+            f"{name} finds no room in memory ({telling_line(error)}): lower kv_cache_mb or context_tokens, or choose a"
             " smaller dtype in config.toml"
         ) from error
     except Exception as error:  # another version of it, or a broken one, may raise anything
         _log.warning("openvino cannot run %s", name, exc_info=True)
-        reason = f"openvino cannot run {name} ({_telling_line(error)})"
+        reason = f"openvino cannot run {name} ({telling_line(error)})"
         if config.engine == "openvino":
             raise EngineError(f"{reason}; set engine = 'torch', or 'auto', in config.toml") from error
-        other = replace(_torch_on_cpu(replace(config, dtype="auto")), note=f"{reason}, so torch does, more slowly")
-        return other, _on_torch(config, other, name, folder, tokenizer, min_rows)
+        return _instead(config, reason, name, folder, tokenizer, min_rows)
 
 
-def _require_rows(name: str, folder: Path, tokenizer: Tokenizer) -> None:
-    """Raises EngineError where the tokenizer knows tokens that the model has no rows for."""
-    rows = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("vocab_size")
-    if rows and rows < tokenizer.vocabulary.size:
-        raise EngineError(
-            f"{name} has {rows} tokens, but its tokenizer {tokenizer.vocabulary.size}: use the tokenizer that it was"
-            " made with, or resize its embeddings"
-        )
+def _instead(
+    config: DecoderConfig, reason: str, name: str, folder: Path, tokenizer: Tokenizer, min_rows: int | None
+) -> tuple[Place, LanguageModel]:
+    """On torch, as exactly as there is room for."""
+    try:
+        found = fallback(name, folder, config.context_tokens, found_host())
+    except NoRoomError as error:
+        raise EngineError(f"{reason}, and torch has no room for it: {error}") from error
+    except PlanError:  # the system does not tell its memory
+        found = Fallback("float32", config.context_tokens)
+    note = ", ".join(filter(None, (f"{reason}, so torch does, more slowly", found.note)))
+    place = Place("torch", "cpu", found.dtype, note)
+    config = replace(config, context_tokens=found.context_tokens)
+    return place, _on_torch(config, place, name, folder, tokenizer, min_rows)
 
 
 def _on_openvino(
@@ -246,6 +240,7 @@ def _on_openvino(
         kv_bytes=config.kv_cache_mb << 20,
         threads=config.threads or available_cores(),
         reached=_in_steps(progress, f"preparing {name} in {precision}"),
+        waiting=progress,
     )
 
 
@@ -286,11 +281,3 @@ def _on_torch(
         )
     except ModelLoadError as error:
         raise EngineError(str(error)) from error
-
-
-def _telling_line(error: Exception) -> str:
-    """OpenVINO's errors begin with the places in its source that they came through, and end with what is wrong."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    return lines[-1] if lines[0].startswith("Exception from ") else lines[0]

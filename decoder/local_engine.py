@@ -4,10 +4,10 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from decoder.accept import AcceptanceRule
 from decoder.drafters import Drafters
@@ -22,7 +22,9 @@ from decoder.tally import Tally
 from decoder.tokenizer import Tokenizer
 from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.wire.messages import Answer, Complete, Finish, Timings, TokenCounts
-from drafting.prefix_cache import PrefixCache
+from drafting.prefix_cache import PrefixCache, prefill
+
+__all__ = ["LocalEngine", "prefill"]
 
 _MAX_ANCHORS = 256
 
@@ -109,7 +111,7 @@ class LocalEngine:
         prompt = self._prompt(request)
         context, typed = self._healing.cut(prompt.tokens)
         num_cached = self._target.resume(context[:-1])
-        for _ in prefill(self._target, context[:-1]):
+        for _ in chain(prefill(self._target, context[:-1]), self._drafters.prepare(request, context)):
             self._stop_if(cancelled)
         prefilled = time.perf_counter()
         generated = self._generate(request, context, typed, cancelled)
@@ -193,16 +195,6 @@ class LocalEngine:
         """What a person may see of the tokens: nothing typed before, no stop token, no half character."""
         shown = tokens[:-1] if tokens and tokens[-1] in self._stop_ids else tokens
         return to_lf(self._tokenizer.decode_complete(shown, skip=num_typed))
-
-
-def prefill(target: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
-    """Evaluates what of `tokens` is not in the cache yet, a forward pass at a time; yields how many are done."""
-    done = target.keep(tokens)
-    while done < len(tokens):
-        chunk = tokens[done : done + target.model.max_rows]
-        target.extend(chunk, last=0)
-        done += len(chunk)
-        yield done
 
 
 def _require_sense(request: Complete) -> None:

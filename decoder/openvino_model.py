@@ -9,9 +9,12 @@ import numpy as np
 import openvino
 from numpy.typing import NDArray
 
+from decoder.engine import EngineError
 from decoder.openvino_engine.blocks import BLOCK, PagedSequence
 from decoder.openvino_engine.compress import Reached, compressed
+from decoder.openvino_engine.fault import telling_line
 from decoder.openvino_engine.graph import build_graph
+from decoder.openvino_engine.prepared import Waiting
 from decoder.openvino_engine.shape import LlamaShape
 from decoder.openvino_engine.weights import ModelWeights, SafeTensors
 from drafting.interface import Array, Vocabulary
@@ -67,15 +70,17 @@ class OpenVinoModel:
         kv_bytes: int = 0,
         threads: int = 0,
         reached: Reached = lambda _done, _all: None,
+        waiting: Waiting = lambda _text: None,
     ) -> "OpenVinoModel":
-        """Reads a folder of safetensors. cache: for compressed weights that are made on the way (`reached` follows).
+        """Reads a folder of safetensors. cache: for compressed weights that are made on the way (`reached` follows,
+        `waiting` where another process makes some).
 
-        Raises UnsupportedModelError for a model that this engine cannot run.
+        Raises UnsupportedModelError for a model that this engine cannot run, or as `compressed`.
         """
         shape = LlamaShape.read(folder)
         weights: ModelWeights | SafeTensors = ModelWeights(folder)
         if precision != "float16":
-            weights = SafeTensors(compressed(folder, precision, cache, reached))
+            weights = SafeTensors(compressed(folder, precision, cache, reached, waiting))
         context_length = min(context_length, shape.max_positions)
         model = OpenVinoModel(
             build_graph(shape, weights, context_length + SPARE_ROWS),
@@ -87,13 +92,16 @@ class OpenVinoModel:
             threads=threads,
         )
         model._weights = weights
-        model.extend([0], last=1)  # some weights are read, and brought into another order, only now
+        model._forward([0], 1)  # some weights are read, and brought into another order, only now
         model.rewind(0)
         weights.release()
         return model
 
     def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
-        """As `LanguageModel.extend`, as numpy. Raises ValueError where the tokens do not fit, or there are none."""
+        """As `LanguageModel.extend`, as numpy.
+
+        Raises ValueError where the tokens do not fit, or there are none, and EngineError where OpenVINO fails.
+        """
         held = len(self._sequence.tokens)
         if not tokens or held + len(tokens) > self.context_length:
             raise ValueError(f"{len(tokens)} tokens after {held} do not fit a window of {self.context_length} tokens")
@@ -105,8 +113,13 @@ class OpenVinoModel:
             for start in range(0, len(tokens), self.max_rows):
                 chunk = tokens[start : start + self.max_rows]
                 rows.append(self._forward(chunk, min(len(chunk), max(0, start + len(chunk) - len(tokens) + wanted))))
-        except BaseException:
+        except BaseException as error:
             self._sequence.rewind(held)
+            if isinstance(error, RuntimeError):
+                raise EngineError(
+                    f"openvino failed in a forward pass of {self.name} ({telling_line(error)}): if it does so again,"
+                    " set engine = 'torch' in config.toml"
+                ) from error
             raise
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 

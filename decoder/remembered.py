@@ -9,9 +9,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from decoder import installed
+from decoder.config import DecoderConfig
+from decoder.cores import available_cores, cpu_features, cpu_name
 from decoder.cost import PassCost, measure_cost
-from decoder.exactness import Exactness, probe_exactness
+from decoder.exactness import PROBE, Exactness, probe_exactness
 from drafting.interface import LanguageModel
+
+GPU_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def circumstances(place: str, config: DecoderConfig, folder: Path) -> list[str]:
+    """What decides which kernels run the model in `folder`, and in which order they add."""
+    return [
+        place,
+        str(config.threads or available_cores()),
+        str(config.context_tokens),
+        (folder / "config.json").read_text(encoding="utf-8", errors="replace"),
+        cpu_name(),
+        cpu_features(),
+        GPU_DRIVER.read_text(encoding="utf-8") if GPU_DRIVER.is_file() else "",
+        f"probe {PROBE}",
+        *(f"{name} {installed(name)}" for name in ("openvino", "torch", "transformers")),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +45,23 @@ class Probed:
     def of(model: LanguageModel) -> "Probed":
         """Takes some seconds; the model is set to the sizes of passes that were found, its cache is empty."""
         return Probed(probe_exactness(model), measure_cost(model))
+
+
+@dataclass(frozen=True, slots=True)
+class LastLoad:
+    """What it took to make a model ready. resident_bytes: held by the process then, 0 where the system does not say."""
+
+    seconds: float
+    resident_bytes: int
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> str(LastLoad(2.34, 430 << 20))
+        'loaded in 2.3 s, 430 MiB resident'
+        """
+        resident = f", {self.resident_bytes / 2**20:,.0f} MiB resident" if self.resident_bytes else ""
+        return f"loaded in {self.seconds:.1f} s{resident}"
 
 
 class Remembered:
@@ -46,7 +83,23 @@ class Remembered:
 
     def add(self, circumstances: Sequence[str], found: Probed) -> None:
         """Of two processes that add at once one may be lost; it will probe again."""
-        results = self._read() | {_key(circumstances): asdict(found)}
+        self._write(self._read() | {_key(circumstances): asdict(found)})
+
+    def last_load(self, circumstances: Sequence[str]) -> LastLoad | None:
+        """What the last load in these circumstances took, if `note_load` was told."""
+        try:
+            load = LastLoad(**self._read()[_key(circumstances)]["load"])
+            return LastLoad(float(load.seconds), int(load.resident_bytes))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def note_load(self, circumstances: Sequence[str], load: LastLoad) -> None:
+        """Keeps it beside what was found in these circumstances, if anything was."""
+        results, key = self._read(), _key(circumstances)
+        if isinstance(results.get(key), dict):
+            self._write(results | {key: results[key] | {"load": asdict(load)}})
+
+    def _write(self, results: dict[str, Any]) -> None:
         unfinished = self._path.with_suffix(f".{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

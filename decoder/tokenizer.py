@@ -160,12 +160,14 @@ def _vocabulary(ids: dict[str, int]) -> Vocabulary:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return content
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:
         raise TokenizerError(f"{path} is not JSON ({error}): pull the model again") from error
+    if not isinstance(content, dict):
+        raise TokenizerError(f"{path} holds a {type(content).__name__}, not an object: pull the model again")
+    return content
 
 
 def _listed(value: Any) -> list[int | str]:

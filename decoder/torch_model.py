@@ -40,15 +40,12 @@ class TorchModel:
         min_rows: int | None = None,
         fixed_shapes: bool | None = None,
         recorder: Recorder | None = None,
-        logits_device: str | None = None,
     ) -> None:
         """`model` is a transformers causal language model in evaluation mode, already on its devices.
 
         min_rows: 1 by default in float32 on CPU, else 8; a draft model, whose rows nobody compares, takes 1.
         fixed_shapes: passes of few shapes (see `FixedShapes`); by default on CUDA, where each becomes a graph.
         recorder: what records them; by default CUDA graphs where the model allows it.
-        logits_device: where logits are put; by default they stay on the device of the head. A draft model on a device
-            of its own puts them on the target's.
         Raises ValueError for an architecture that cannot rewind.
         """
         self.name = name
@@ -64,7 +61,7 @@ class TorchModel:
         exact = device.type == "cpu" and model.get_input_embeddings().weight.dtype == torch.float32
         self.min_rows = min_rows or (1 if exact else _EXACT_ROWS)
         self.max_rows = PREFILL_ROWS
-        self._logits_device = logits_device
+        self._logits_device = device
         self._length = 0
 
     @staticmethod
@@ -79,7 +76,6 @@ class TorchModel:
         quantisation: Quantisation = "none",
         min_rows: int | None = None,
         fixed_shapes: bool | None = None,
-        logits_device: str | None = None,
     ) -> "TorchModel":
         """Reads a folder as `save_pretrained` writes it, without any network access.
 
@@ -97,7 +93,6 @@ class TorchModel:
             context_length=context_length,
             min_rows=min_rows,
             fixed_shapes=fixed_shapes,
-            logits_device=logits_device,
         )
         loaded.warm_up()
         return loaded
@@ -118,6 +113,7 @@ class TorchModel:
         with naming_memory(self._forward.device, f"{len(tokens)} tokens of {self.name}"):
             logits = self._evaluate(tokens, wanted)
         self._length += len(tokens)
+        self._logits_device = logits.device  # of a spread model only a pass tells it
         return logits.numpy() if logits.device.type == "cpu" else logits
 
     def rewind(self, length: int) -> None:
@@ -130,6 +126,14 @@ class TorchModel:
         if length == 0 and self._sees_everything:
             self._forward.clear()
         self._length = length
+
+    def receive(self, row: Array) -> Array:
+        """A row of a draft model beside the logits of this model: see `drafting.small_model.Receiving`.
+
+        Between GPUs the host does not wait: the copy runs behind what made the row, while the next draft step is made
+        ready, and CUDA holds back what reads it here until it has arrived. Rows on a CPU stay what they are.
+        """
+        return row.to(self._logits_device, non_blocking=True) if isinstance(row, torch.Tensor) else row
 
     def warm_up(self) -> None:
         """Allocates the cache and records every verify block, so that no request waits for that. Cache empty after.
@@ -153,11 +157,5 @@ class TorchModel:
             begin = block.start - self._length
             logits = self._forward(tokens[begin : begin + block.length], block.start, block.shape)
             kept = logits[block.kept if block.wanted else slice(0), : self.vocabulary.size]
-            rows.append(self._delivered(kept))
+            rows.append(kept.to(torch.float32, copy=True))
         return rows[0] if len(rows) == 1 else torch.cat(rows)
-
-    def _delivered(self, logits: torch.Tensor) -> torch.Tensor:
-        """A copy where logits are wanted. Between GPUs it travels while the host goes on to the next draft token."""
-        target = torch.device(self._logits_device) if self._logits_device else logits.device
-        between_gpus = target.type == logits.device.type == "cuda"
-        return logits.to(target, torch.float32, copy=True, non_blocking=between_gpus)

@@ -1,7 +1,7 @@
 """What a drafter and a language model look like to the rest of draftline: protocols of one or two methods."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 Array = Any
@@ -12,14 +12,30 @@ Array = Any
 class Draft:
     """Tokens proposed to follow a context.
 
-    probabilities: for each token the row q [vocabulary] float32 it was drawn from, or None where every token was
-        chosen deterministically (q is one-hot) or the rule of acceptance needs no rows.
+    probabilities: for each token the row q [vocabulary] float32 it was drawn from, None for one that was chosen
+        deterministically (q is one-hot). None as a whole where that holds for all, or where the rule of acceptance
+        needs no rows.
     source: name of the drafter, for statistics.
+    bucket: how sure the drafter is; drafts of one source and bucket stand about equally often.
+    statement: how many of the tokens still belong to the statement that the draft begins in, None if that is unknown.
+    tail: (source, number of tokens) of what another drafter appended.
     """
 
     tokens: tuple[int, ...] = ()
     source: str = "none"
-    probabilities: tuple[Array, ...] | None = None
+    probabilities: tuple[Array | None, ...] | None = None
+    bucket: int = 0
+    statement: int | None = None
+    tail: tuple[str, int] = ("", 0)
+
+    def cut(self, gamma: int) -> "Draft":
+        """The first `gamma` tokens of it."""
+        if gamma >= len(self.tokens):
+            return self
+        rows = self.probabilities[:gamma] if self.probabilities is not None else None
+        own = len(self.tokens) - self.tail[1]
+        tail = (self.tail[0], gamma - own) if gamma > own else ("", 0)
+        return replace(self, tokens=self.tokens[:gamma], probabilities=rows, tail=tail) if gamma > 0 else Draft()
 
 
 class Drafter(Protocol):
@@ -27,6 +43,15 @@ class Drafter(Protocol):
 
     def draft(self, context: Sequence[int], gamma: int) -> Draft:
         """At most `gamma` tokens that may follow `context`; an empty draft where nothing is known."""
+        ...
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """A drafter that learns from what the target wrote."""
+
+    def finish(self, context: Sequence[int]) -> None:
+        """The text ends here."""
         ...
 
 

@@ -1,6 +1,6 @@
 """A language model together with the tokens in its KV cache, so that what is known is never evaluated twice."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from drafting.interface import Array, LanguageModel, Recalling
 
@@ -53,6 +53,16 @@ class PrefixCache:
         if length < len(self._tokens):
             self.model.rewind(length)
             del self._tokens[length:]
+
+
+def prefill(cache: PrefixCache, tokens: Sequence[int]) -> Iterator[int]:
+    """Evaluates what of `tokens` is not in the cache yet, a forward pass at a time; yields how many are done."""
+    done = cache.keep(tokens)
+    while done < len(tokens):
+        chunk = tokens[done : done + cache.model.max_rows]
+        cache.extend(chunk, last=0)
+        done += len(chunk)
+        yield done
 
 
 def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:

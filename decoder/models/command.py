@@ -57,7 +57,7 @@ def pull_model(name: Name) -> None:
         is_here = isinstance(entry.source, FolderSource) or store.is_pulled(entry.name)
         with _terminable(), _Bar() as bar:
             folder = pull(entry, store, bar)
-            prepare(folder, _Preparing(bar))
+            prepare(folder, _Preparing(bar), waiting=lambda text: bar.stage(text, None))
         if is_here:
             typer.echo(f"already pulled: {folder}")
             return
@@ -74,10 +74,14 @@ def print_path(name: Name) -> None:
 
 @app.command("remove")
 def remove_model(name: Name) -> None:
-    """Delete a pulled model."""
+    """Delete a pulled model, and weights that were prepared for models which are no longer there."""
     with _one_sentence():
         entry = _removable(Catalog().resolve(name))
         ModelStore().remove(entry.name)
+        from decoder.loading import cache_folder  # here: `list` and `path` need no numerical library
+        from decoder.openvino_engine.prepared import remove_orphans
+
+        remove_orphans(cache_folder())
         typer.echo(f"removed {entry.name}")
 
 

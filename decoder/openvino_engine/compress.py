@@ -1,118 +1,58 @@
 """Weights in 8 or 4 bits, made once from a model folder and kept in a file beside it or in the cache.
 
-int8: a row of a matrix shares one scale, symmetric. int4: 32 neighbours in a row share a scale and a zero point
-(which need not be whole), as in GGUF's Q4_1, so that weights that come from there stay what they were. Only matrices
-are compressed.
+Only matrices are compressed. However large the model is, about a million of its values are in memory at a time.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import save_file
 
+from decoder.openvino_engine.prepared import Waiting, alone, note_source, places, remove_orphans
+from decoder.openvino_engine.quantisation import GROUP, compress_groups, compress_rows
 from decoder.openvino_engine.shape import LlamaShape, UnsupportedModelError
-from decoder.openvino_engine.weights import ModelWeights, SafeTensors
+from decoder.openvino_engine.tensor_file import Form, TensorFile
+from decoder.openvino_engine.weights import ModelWeights, SafeTensors, Stored
 
 Compression = Literal["int8", "int4"]
 Reached = Callable[[int, int], None]
 """(bytes of the original weights done, bytes in all)."""
 
-GROUP = 32
 _SENSITIVE = ("model.embed_tokens.weight", "lm_head.weight")
 """4 bits are too few for these: a logit is one product with one of their rows."""
 _FORMAT = "4"
 """Changes whenever a file of an older version could be misread."""
+_PIECE = 1 << 20
+"""Values of a matrix that are compressed at once."""
 
 
-def compressed(folder: Path, kind: Compression, cache: Path, reached: Reached = lambda _done, _all: None) -> Path:
+def compressed(
+    folder: Path,
+    kind: Compression,
+    cache: Path,
+    reached: Reached = lambda _done, _all: None,
+    waiting: Waiting = lambda _text: None,
+) -> Path:
     """The file with the compressed weights of `folder`; made now unless it is there.
 
     A pulled model holds it itself, where its folder can be written to; else it lies in `cache`. Raises
-    UnsupportedModelError, or OSError where no place can be written to.
+    UnsupportedModelError, PreparationError while another process does not come to an end, or OSError where no place
+    can be written to.
     """
-    places = _places(folder, kind, cache)
-    for path in places:
+    candidates = places(folder, kind, cache)
+    for path in candidates:
         if _is_current(path, folder):
             return path
-    for path in places[:-1]:
+    remove_orphans(cache)
+    for path in candidates[:-1]:
         with suppress(OSError):
-            return _made(folder, kind, path, reached)
-    return _made(folder, kind, places[-1], reached)
-
-
-def compress_rows(matrix: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    """int8 [rows, columns] and `.scale` float16 [rows, 1]."""
-    scale = _scale(np.abs(matrix).max(axis=1, keepdims=True) / 127)
-    return {"": np.rint(matrix / scale.astype(np.float32)).clip(-127, 127).astype(np.int8), ".scale": scale}
-
-
-def compress_groups(matrix: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    """Two 4-bit values a byte [rows * columns / 2], `.scale` and `.zero` float16 [rows, groups]."""
-    rows, columns = matrix.shape
-    grouped = matrix.reshape(rows, columns // GROUP, GROUP)
-    low = np.minimum(grouped.min(axis=2, keepdims=True), 0.0)
-    scale = _scale((np.maximum(grouped.max(axis=2, keepdims=True), 0.0) - low) / 15)
-    wide = scale.astype(np.float32)
-    zero = (-low / wide).astype(np.float16)
-    values = np.rint(grouped / wide + zero.astype(np.float32)).clip(0, 15)
-    return {"": _packed(values), ".scale": scale[:, :, 0], ".zero": zero[:, :, 0]}
-
-
-def _scale(wanted: NDArray[np.float32]) -> NDArray[np.float16]:
-    """In float16 and never 0: a row of zeros is 0 by any scale."""
-    scale = wanted.astype(np.float16)
-    return np.where(scale > 0, scale, np.float16(1.0))
-
-
-def _packed(values: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """The lower half of a byte comes first."""
-    flat = values.astype(np.uint8).reshape(-1)
-    return np.bitwise_or(flat[0::2], np.left_shift(flat[1::2], 4), dtype=np.uint8)
-
-
-def _made(folder: Path, kind: Compression, path: Path, reached: Reached) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not _is_current(path, folder):  # another process may have been quicker
-            _write(folder, kind, path, reached)
-    return path
-
-
-def _write(folder: Path, kind: Compression, path: Path, reached: Reached) -> None:
-    source = _fingerprint(folder)  # before it is read: what changes meanwhile is noticed at the next start
-    shape, weights = LlamaShape.read(folder), ModelWeights(folder)
-    names = [name for name in weight_names(shape) if name in weights or not name.endswith(".bias")]
-    whole = sum(weights.tensor(name).values.nbytes for name in names)
-    done = 0
-    tensors: dict[str, NDArray[Any]] = {}
-    for name in names:
-        stored = weights.tensor(name)
-        tensors |= {name + part: array for part, array in _parts(name, stored.as_float32(), kind).items()}
-        reached(done := done + stored.values.nbytes, whole)
-    unfinished = path.with_suffix(".unfinished")
-    try:
-        save_file(tensors, unfinished, metadata={"source": source})
-        unfinished.replace(path)
-    except SafetensorError as error:
-        raise OSError(f"{path} cannot be written ({error})") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _parts(name: str, values: NDArray[np.float32], kind: Compression) -> dict[str, NDArray[Any]]:
-    if values.ndim == 1:
-        return {"": values}
-    if kind == "int4" and name not in _SENSITIVE and values.shape[1] % GROUP == 0:
-        return compress_groups(values)
-    return compress_rows(values)
+            return _made(folder, kind, path, reached, waiting)
+    return _made(folder, kind, candidates[-1], reached, waiting)
 
 
 def weight_names(shape: LlamaShape) -> Iterator[str]:
@@ -132,11 +72,62 @@ def weight_names(shape: LlamaShape) -> Iterator[str]:
         yield "lm_head.weight"
 
 
-def _places(folder: Path, kind: Compression, cache: Path) -> list[Path]:
-    """The best first."""
-    cached = cache / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.{kind}"
-    is_pulled = (folder / "draftline.json").is_file()
-    return [folder / f"weights.{kind}", cached] if is_pulled else [cached]  # goes when the model goes
+def _made(folder: Path, kind: Compression, path: Path, reached: Reached, waiting: Waiting) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with alone(path.parent, waiting):
+        if not _is_current(path, folder):  # another process may have been quicker
+            _write(folder, kind, path, reached)
+            if path.parent != folder:
+                note_source(path, folder)
+    return path
+
+
+def _write(folder: Path, kind: Compression, path: Path, reached: Reached) -> None:
+    source = _fingerprint(folder)  # before it is read: what changes meanwhile is noticed at the next start
+    shape, weights = LlamaShape.read(folder), ModelWeights(folder)
+    names = [name for name in weight_names(shape) if name in weights or not name.endswith(".bias")]
+    tensors = {name: weights.tensor(name) for name in names}
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            target = TensorFile(file, _forms(tensors, kind), {"source": source})
+            done, whole = 0, sum(stored.values.nbytes for stored in tensors.values())
+            for name, first, piece in _pieces(tensors):
+                for part, rows in _parts(name, piece.as_float32(), kind).items():
+                    target.write(name + part, first * len(rows) // len(piece.values), rows)
+                weights.release()
+                reached(done := done + piece.values.nbytes, whole)
+        unfinished.replace(path)
+    except OSError as error:
+        raise OSError(f"{path} cannot be written ({error.strerror})") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _pieces(tensors: Mapping[str, Stored]) -> Iterator[tuple[str, int, Stored]]:
+    """Every tensor some rows at a time: its name, the number of the first of them, and the rows."""
+    for name, stored in tensors.items():
+        count = max(1, _PIECE // stored.values[0].size)
+        for first in range(0, len(stored.values), count):
+            yield name, first, stored.rows(first, first + count)
+
+
+def _forms(tensors: Mapping[str, Stored], kind: Compression) -> dict[str, Form]:
+    """What the parts of all tensors will look like: one row tells it for the rest."""
+    forms = {}
+    for name, stored in tensors.items():
+        for part, rows in _parts(name, stored.rows(0, 1).as_float32(), kind).items():
+            forms[name + part] = Form(rows.dtype, (len(rows) * len(stored.values), *rows.shape[1:]))
+    return forms
+
+
+def _parts(name: str, values: NDArray[np.float32], kind: Compression) -> dict[str, NDArray[Any]]:
+    """By the ending of their names; a part has a fixed number of rows for each row of `values`."""
+    if values.ndim == 1:
+        return {"": values}
+    if kind == "int4" and name not in _SENSITIVE and values.shape[1] % GROUP == 0:
+        return compress_groups(values)
+    return compress_rows(values)
 
 
 def _is_current(path: Path, folder: Path) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from openvino import PartialShape, Type, opset15
 from openvino.op import Constant, _PagedAttentionExtension
 
-from decoder.openvino_engine.compress import GROUP
+from decoder.openvino_engine.quantisation import GROUP
 from decoder.openvino_engine.shape import LlamaShape
 from decoder.openvino_engine.weights import Stored
 

@@ -21,12 +21,9 @@ class LlamaShape:
     """Grouped-query attention, RMS normalisation before each half of a layer, a gated feed-forward half."""
 
     num_layers: int
-    hidden: int
-    intermediate: int
     num_heads: int
     num_kv_heads: int
     head_dim: int
-    vocabulary: int
     norm_epsilon: float
     inverse_frequencies: tuple[float, ...]
     """Of the rotary embedding, [head_dim / 2], scaling included."""
@@ -55,12 +52,9 @@ class LlamaShape:
         head_dim = int(config.get("head_dim") or config["hidden_size"] // heads)
         return LlamaShape(
             num_layers=int(config["num_hidden_layers"]),
-            hidden=int(config["hidden_size"]),
-            intermediate=int(config["intermediate_size"]),
             num_heads=heads,
             num_kv_heads=int(config.get("num_key_value_heads") or heads),
             head_dim=head_dim,
-            vocabulary=int(config["vocab_size"]),
             norm_epsilon=float(config["rms_norm_eps"]),
             inverse_frequencies=tuple(_inverse_frequencies(config, head_dim)),
             tied=bool(config.get("tie_word_embeddings", False)),

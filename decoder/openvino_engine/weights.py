@@ -28,6 +28,10 @@ class Stored:
     values: NDArray[Any]
     is_bfloat16: bool = False
 
+    def rows(self, start: int, stop: int) -> "Stored":
+        """Those of the first axis from `start` up to `stop`, as far as there are so many."""
+        return Stored(self.values[start:stop], self.is_bfloat16)
+
     def as_float32(self) -> NDArray[np.float32]:
         """A copy in single precision, exact for every stored format."""
         if self.is_bfloat16:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from decoder.assemble import Assembly
 from decoder.complete_command import complete, request_at
 from decoder.drafters import Drafters
+from decoder.loading import Progress
 from decoder.source_file import Place
 from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS
 from drafting.corpus import Corpus
@@ -24,7 +26,13 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def steps() -> list[str]:
+    """What loading the model says of itself."""
+    return []
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: list[str]) -> Run:
     """Completes behind `x = ` in a file of its own, with more arguments."""
     (tmp_path / "é 漢.py").write_text("x = \ny = 1\n", encoding="utf-8")
     (tmp_path / "open.py").write_text(f"z = {REPLY}\n", encoding="utf-8")
@@ -32,7 +40,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("DRAFTLINE_CONFIG", str(tmp_path / "config.toml"))
     target = ScriptedModel({"x = ": REPLY + "\n"})
 
-    def assemble(_config: object) -> Assembly:
+    def assemble(_config: object, progress: Progress) -> Assembly:
+        for step in steps:
+            progress(step)
         corpus = Corpus(byte_tokenizer().encode)
         return Assembly(
             byte_tokenizer(), PrefixCache(target), corpus, Drafters(target, corpus), loaded(target), "coupled"
@@ -53,6 +63,21 @@ def answer(result: Result) -> dict[str, Any]:
 
 def test_the_text_alone_goes_to_stdout(run: Run) -> None:
     assert run().stdout == REPLY + "\n"
+
+
+def test_what_takes_its_time_before_is_told_on_stderr(
+    run: Run, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # it was silent for 20 s and more while weights were prepared
+    steps += ["preparing my[red]model in int8: 0 %", "preparing my[red]model in int8: 100 %", "testing"]
+    for arguments in ((), ("--json",)):
+        assert run(*arguments).stderr.splitlines() == steps
+    assert answer(run("--json"))["text"] == REPLY
+    monkeypatch.setattr("decoder.complete_command.err", Console(stderr=True, force_terminal=True, width=80))
+    shown = run("--json")
+    assert answer(shown)["text"] == REPLY
+    assert steps[-1] in shown.stderr
+    assert shown.stderr.endswith("\x1b[?25h\r\x1b[1A\x1b[2K"), "the spinner has gone, the cursor is back"
 
 
 def test_an_open_file_is_drafted_from_unless_drafting_is_off(run: Run) -> None:

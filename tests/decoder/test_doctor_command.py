@@ -9,6 +9,10 @@ import typer
 from typer.testing import CliRunner, Result
 
 from decoder import doctor_command, loading
+from decoder.config import DecoderConfig
+from decoder.loading import cache_folder
+from decoder.remembered import LastLoad, Remembered, circumstances
+from tests.decoder.local import PROBED
 
 GIB = 2**30
 
@@ -21,6 +25,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file.truncate(60 * GIB)
     monkeypatch.setattr(doctor_command, "_memory_bytes", lambda: 100 * GIB)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
 
@@ -93,3 +98,26 @@ def test_a_missing_openvino_is_told_with_what_follows(
     result = doctor(large, monkeypatch, f"threads = 1\n{settings}")
     assert said in result.stdout
     assert result.exit_code == 1, result.stdout
+
+
+def test_without_a_decoder_it_tells_what_the_last_load_found(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # exactness, load time and memory were told only while a decoder ran
+    gpus(monkeypatch, 0, gib=0)
+    settings = "threads = 1"
+    unknown = "last load: none as things are: the first start tests exactness"
+    assert unknown in doctor(large, monkeypatch, settings).stdout
+    known = Remembered(cache_folder() / "exactness.json")
+    then = circumstances("openvino int8 on cpu", DecoderConfig(threads=1), large)
+    known.add(then, PROBED)
+    assert "last load: exact: bitwise, 1 to 256 rows a pass\n" in doctor(large, monkeypatch, settings).stdout
+    known.note_load(then, LastLoad(2.34, 430 << 20))
+    said = "last load: exact: bitwise, 1 to 256 rows a pass, loaded in 2.3 s, 430 MiB resident\n"
+    assert said in doctor(large, monkeypatch, settings).stdout
+    assert unknown in doctor(large, monkeypatch, "threads = 2").stdout
+
+
+def test_on_a_gpu_where_the_plan_chooses_the_settings_nothing_untrue_is_said(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus(monkeypatch, 1, gib=200)
+    assert "last load" not in doctor(large, monkeypatch, "").stdout

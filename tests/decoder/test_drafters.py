@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from decoder.drafters import LOOKUP_GAMMA, MODEL_GAMMA, Drafters, FirstOf, NoDrafter
@@ -6,7 +7,7 @@ from decoder.sampler import Sampler
 from decoder.wire import messages
 from decoder.wire.messages import Complete, Sampling
 from drafting.corpus import Corpus
-from drafting.interface import Draft, Vocabulary
+from drafting.interface import Array, Draft, Vocabulary
 from drafting.small_model import VocabularyMismatchError
 from tests.fakes import FixedDrafter, NumpyModel
 
@@ -51,6 +52,26 @@ def test_auto_asks_the_model_where_lookup_knows_nothing() -> None:
     assert drafters(small=True).make(request("auto"), SAMPLER).draft([1, 2, 3], 3).source == "model"
 
 
+@pytest.mark.parametrize(
+    ("draft", "gamma", "small", "evaluated"),
+    [
+        ("model", None, True, [5]),
+        ("auto", 2, True, [5]),
+        ("model", 0, True, []),
+        ("lookup", None, True, []),
+        ("none", None, True, []),
+        ("auto", None, False, []),
+    ],
+)
+def test_the_draft_model_reads_the_prompt_where_it_may_be_asked(
+    draft: messages.Draft, gamma: int | None, small: bool, evaluated: list[int]
+) -> None:
+    model = NumpyModel(2)
+    mine = Drafters(NumpyModel(1), Corpus(digits), model if small else None)
+    list(mine.prepare(request(draft, gamma=gamma), CONTEXT))
+    assert model.blocks == evaluated
+
+
 @pytest.mark.parametrize(("draft", "remedy"), [("syntax", "use 'lookup'"), ("model", "set draft_model in config.toml")])
 @pytest.mark.trap(23)
 def test_what_is_not_available_is_refused_with_a_remedy(draft: messages.Draft, remedy: str) -> None:
@@ -72,6 +93,22 @@ def test_a_draft_model_of_another_vocabulary_is_refused_by_name() -> None:
     other.vocabulary = Vocabulary(16, "another")
     with pytest.raises(VocabularyMismatchError, match="numpy-2"):
         Drafters(NumpyModel(1), Corpus(digits), other)
+
+
+class Elsewhere(NumpyModel):
+    """Its rows lie on a device of their own, where all is negative."""
+
+    def receive(self, row: Array) -> Array:
+        return -row
+
+
+def test_drafted_rows_are_sent_to_where_the_target_computes() -> None:
+    sampler = Sampler(Sampling(temperature=1.0), "rejection")
+    apart = Drafters(Elsewhere(1), Corpus(digits), NumpyModel(2)).make(request("model"), sampler).draft(CONTEXT, 2)
+    beside = drafters(small=True).make(request("model"), Sampler(Sampling(temperature=1.0), "rejection"))
+    together = beside.draft(CONTEXT, 2)
+    assert apart.tokens == together.tokens
+    assert np.array_equal(np.array(apart.probabilities), -np.array(together.probabilities))
 
 
 def test_a_request_may_fix_the_length_of_drafts() -> None:

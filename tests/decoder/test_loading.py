@@ -10,6 +10,12 @@ from decoder import loading
 from decoder.config import DecoderConfig, EngineName
 from decoder.engine import EngineError
 from decoder.loading import Place, choose_place, load
+from decoder.plan.choice import Choice
+from decoder.plan.devices import Device
+from decoder.plan.errors import PlanError
+from decoder.plan.footprint import Footprint
+from decoder.plan.model_config import shape_in
+from decoder.plan.placement import needed_bytes
 from decoder.tokenizer import Tokenizer
 from tests.fakes import byte_tokenizer, tiny_transformer
 
@@ -68,7 +74,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-CONFIG = DecoderConfig(context_tokens=300, prompt_tokens=50)
+CONFIG = DecoderConfig(context_tokens=300, prompt_tokens=50, threads=1)
 PROBING = "testing whether drafts leave the text as it is, and what they cost"
 
 
@@ -91,19 +97,65 @@ def test_what_the_probe_found_is_remembered(folder: Path) -> None:
     assert said == []
     assert second.exactness == first.exactness
     assert second.model.min_rows == first.exactness.min_rows
-    assert PROBING in loaded(folder, replace(CONFIG, threads=1))[1]
+    assert PROBING in loaded(folder, replace(CONFIG, threads=2))[1]
 
 
-def test_where_openvino_cannot_torch_does_and_one_line_says_why(folder: Path) -> None:
+@pytest.fixture
+def stranger(folder: Path) -> Path:
+    """A model of an architecture that openvino does not know."""
     config = folder / "config.json"
     text = config.read_text(encoding="utf-8")
     config.write_text(text.replace("LlamaForCausalLM", "OtherForCausalLM"), encoding="utf-8")
-    found, _ = loaded(folder)
+    return folder
+
+
+def test_where_openvino_cannot_torch_does_and_one_line_says_why(stranger: Path) -> None:
+    found, _ = loaded(stranger)
     assert found.place.engine == "torch"
     assert "openvino cannot run tiny (its architecture is OtherForCausalLM" in str(found)
     assert "\n" not in str(found)
     with pytest.raises(EngineError, match="set engine = 'torch'"):
-        loaded(folder, replace(CONFIG, engine="openvino"))
+        loaded(stranger, replace(CONFIG, engine="openvino"))
+
+
+def host(usable_bytes: int) -> Device:
+    """A CPU of 1 GiB with so much that a plan may fill."""
+    empty = Device("cpu", "cpu", "cpu", 1 << 30)
+    return replace(empty, used_bytes=empty.usable_bytes - usable_bytes)
+
+
+def test_torch_takes_over_in_the_memory_that_there_is(stranger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = Choice(Footprint(shape_in(stranger, "tiny"), "float32"), None)
+    enough = needed_bytes(exact, [host(0)], CONFIG.context_tokens)
+    for usable, dtype, said in (
+        (enough, "float32", "so torch does, more slowly"),
+        (enough - 1, "bfloat16", "so torch does, more slowly, in bfloat16, as float32 needs 0.5 GiB"),
+    ):
+        monkeypatch.setattr(loading, "found_host", lambda usable=usable: host(usable))
+        found, _ = loaded(stranger)
+        assert found.place.dtype == dtype
+        assert said in str(found)
+        assert "\n" not in str(found)
+    monkeypatch.setattr(loading, "found_host", lambda: host(1 << 20))
+    with pytest.raises(EngineError, match=r"OtherForCausalLM.*torch has no room for it: tiny does not fit.*GiB"):
+        loaded(stranger)
+
+
+def test_where_the_system_does_not_tell_its_memory_it_is_float32(
+    stranger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def untold() -> Device:
+        raise PlanError("this system does not tell how much memory it has")
+
+    monkeypatch.setattr(loading, "found_host", untold)
+    assert loaded(stranger)[0].place.dtype == "float32"
+
+
+@pytest.mark.parametrize("engine", ["openvino", "torch"])
+def test_a_window_too_short_to_be_tested_is_refused(folder: Path, engine: EngineName) -> None:
+    with pytest.raises(EngineError, match=r"context_tokens = 16 in config\.toml must be at least 32"):
+        loaded(folder, replace(CONFIG, engine=engine, context_tokens=16))
+    assert loaded(folder, replace(CONFIG, engine=engine, context_tokens=32))[0].exactness.kind == "bitwise"
 
 
 def header(entries: str) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from decoder.engine import EngineError
-from decoder.wire.messages import Answer
+from decoder.wire.messages import Answer, Draft
 from drafting.interface import Array
 from tests.decoder.local import REPLIES, ask, engine
 from tests.decoder.serving import until
@@ -49,6 +49,22 @@ async def test_cancelling_costs_at_most_the_step_under_way(prefix: str) -> None:
         assert model.begun == 1
         assert (await made.complete(ask(prefix, id=2))).text == "compute(a, b)"
         assert max(model.blocks) <= model.max_rows
+
+
+@pytest.mark.parametrize("draft", ["model", "auto"])
+async def test_cancelling_stops_the_draft_models_own_prompt_within_one_pass(draft: Draft) -> None:
+    # its first context was one piece, which nobody could stop
+    small = GatedModel(REPLIES)
+    async with engine(small=small, prompt_tokens=2000) as made:
+        small.open.clear()
+        task = asyncio.create_task(made.complete(ask("# " + "a" * 768 + "\nx = ", draft=draft)))
+        await until(lambda: small.begun == 1)
+        task.cancel()
+        small.open.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert small.blocks == [small.max_rows]
+        assert (await made.complete(ask("x = ", id=2, draft=draft))).text == "compute(a, b)"
 
 
 async def test_a_request_cancelled_in_the_queue_is_never_begun_and_waits_for_nobody() -> None:

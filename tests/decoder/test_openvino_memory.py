@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 
 from decoder.openvino_engine.blocks import BLOCK
-from decoder.openvino_model import MAX_ROWS, MIN_ROWS, OpenVinoModel
+from decoder.openvino_model import MIN_ROWS, OpenVinoModel
 from drafting.interface import Recalling
 from drafting.prefix_cache import PrefixCache
 from tests.decoder.tiny_openvino import TEXT, VOCABULARY, assert_as_fresh, fresh_rows, load, random_text
-
-
-@pytest.fixture(scope="module")
-def shared() -> OpenVinoModel:
-    return load()
-
-
-@pytest.fixture
-def model(shared: OpenVinoModel) -> OpenVinoModel:
-    """With the settings of a new one, and nothing in its cache."""
-    shared.min_rows, shared.max_rows = MIN_ROWS, MAX_ROWS
-    shared.recall([])
-    return shared
 
 
 @pytest.mark.parametrize("size", range(MIN_ROWS, 17))

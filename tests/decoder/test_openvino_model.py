@@ -12,26 +12,14 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from decoder.engine import EngineError
 from decoder.openvino_engine.shape import UnsupportedModelError
-from decoder.openvino_model import MAX_ROWS, MIN_ROWS, OpenVinoModel, Precision
+from decoder.openvino_model import OpenVinoModel, Precision
 from drafting.interface import Vocabulary
 from tests.decoder.tiny_openvino import TEXT, VOCABULARY, assert_as_fresh, fresh_rows, load, random_text
 from tests.engines import stored_model
 
 PRECISIONS = get_args(Precision)
-
-
-@pytest.fixture(scope="module")
-def shared() -> OpenVinoModel:
-    return load()
-
-
-@pytest.fixture
-def model(shared: OpenVinoModel) -> OpenVinoModel:
-    """With the settings of a new one, and nothing in its cache."""
-    shared.min_rows, shared.max_rows = MIN_ROWS, MAX_ROWS
-    shared.recall([])
-    return shared
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -145,14 +133,14 @@ def test_a_token_that_there_is_not_is_named(model: OpenVinoModel, token: int) ->
 class Faulty:
     """A request of OpenVINO's whose inference fails after its last layer, at the `countdown`th time."""
 
-    def __init__(self, request: Any, countdown: int) -> None:
-        self._request, self._countdown = request, countdown
+    def __init__(self, request: Any, countdown: int, error: Exception) -> None:
+        self._request, self._countdown, self._error = request, countdown, error
 
     def infer(self) -> None:
         self._request.infer()
         self._countdown -= 1
         if self._countdown == 0:
-            raise MemoryError("no memory")
+            raise self._error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._request, name)
@@ -165,12 +153,31 @@ def test_a_fault_inside_the_model_leaves_the_cache_as_it_was(
     model.max_rows = 16
     model.extend(TEXT[:10])
     with monkeypatch.context() as patched:
-        patched.setattr(model, "_request", Faulty(model._request, countdown))
+        patched.setattr(model, "_request", Faulty(model._request, countdown, MemoryError("no memory")))
         with pytest.raises(MemoryError):
             model.extend(TEXT[50:98])
     assert_as_fresh(model, TEXT[:10])
     assert np.array_equal(model.extend(TEXT[10:40]), fresh_rows(TEXT[:40])[10:])
     assert_as_fresh(model, TEXT[:40])
+
+
+_NO_NODE = """Exception from src/inference/src/cpp/infer_request.cpp:224:
+Exception from src/plugins/intel_cpu/src/node.cpp:7:
+[CPU] no such node
+
+"""
+
+
+def test_what_openvino_says_of_a_fault_is_told_in_one_line(
+    model: OpenVinoModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the answer's reason was the repr of all of it
+    model.extend(TEXT[:10])
+    with monkeypatch.context() as patched:
+        patched.setattr(model, "_request", Faulty(model._request, 1, RuntimeError(_NO_NODE)))
+        with pytest.raises(EngineError, match=r"a forward pass of tiny \(\[CPU\] no such node\): if it"):
+            model.extend(TEXT[10:20])
+    assert_as_fresh(model, TEXT[:10])
 
 
 # The whole -----------------------------------------------------------------------------------------------------------
@@ -208,7 +215,7 @@ class Idle(Faulty):
     """A request that costs nothing: what remains is our own."""
 
     def __init__(self, request: Any) -> None:
-        super().__init__(request, 0)
+        super().__init__(request, 0, MemoryError())
 
     def infer(self) -> None:
         pass

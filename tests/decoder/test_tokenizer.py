@@ -196,6 +196,16 @@ def test_a_damaged_tokenizer_is_named(tmp_path: Path, content: str) -> None:
         Tokenizer.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["config", "tokenizer_config", "generation_config", "tokenizer"])
+@pytest.mark.parametrize("content", ["[]", "7", "null"])
+def test_a_file_that_holds_no_object_is_named(tmp_path: Path, name: str, content: str) -> None:
+    # an AttributeError, and a traceback
+    save(tmp_path, byte_level_spec())
+    (tmp_path / f"{name}.json").write_text(content, encoding="utf-8")
+    with pytest.raises(TokenizerError, match=rf"/{name}\.json holds a (list|int|NoneType), not an object: pull"):
+        Tokenizer.load(tmp_path)
+
+
 def test_a_tokenizer_whose_text_can_not_be_restored_is_refused(tmp_path: Path) -> None:
     save(tmp_path, byte_level_spec() | {"decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True}})
     with pytest.raises(TokenizerError, match="byte-level"):

@@ -3,11 +3,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.torch_model import ModelLoadError, TorchModel
 from drafting.interface import Vocabulary
-from tests.fakes import tiny_llama
+from drafting.small_model import Receiving
+from tests.fakes import tiny_llama, tiny_transformer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 TEXT = [int(token) for token in np.random.default_rng(0).integers(0, 64, 40)]
@@ -155,6 +157,17 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_saved_model_is_loaded_as_it_was(folder: Path) -> None:
     assert np.allclose(load(folder).extend(TEXT), tiny_llama(1).extend(TEXT), atol=1e-5)
+
+
+def test_a_drafted_row_goes_where_the_logits_are() -> None:
+    model, row = tiny_llama(1), np.zeros(64, dtype=np.float32)
+    model.extend(TEXT[:3])
+    assert isinstance(model, Receiving)
+    assert model.receive(row) is row, "on a CPU"
+    network = tiny_transformer(1).to("meta")
+    nowhere = TorchModel(network, name="nowhere", vocabulary=Vocabulary(64, "tiny"), context_length=64)
+    assert nowhere.extend(TEXT[:3]).device.type == "meta"
+    assert nowhere.receive(torch.zeros(64)).device.type == "meta"
 
 
 def test_half_precision_still_gives_single_precision_logits(folder: Path) -> None:

@@ -1,11 +1,10 @@
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drafting.prefix_cache import PrefixCache, common_prefix
+from drafting.prefix_cache import PrefixCache, common_prefix, prefill
+from tests.drafting.remembering import Remembering
 from tests.fakes import NumpyModel
 
 TOKENS = st.lists(st.integers(0, 3), max_size=40)
@@ -47,6 +46,20 @@ def test_what_two_sequences_share_is_evaluated_once() -> None:
     assert model.blocks == [4, 1]
 
 
+@given(TOKENS, TOKENS, st.integers(1, 8))
+def test_a_prefill_comes_in_passes_and_ends_at_what_was_asked(held: list[int], asked: list[int], rows: int) -> None:
+    model = NumpyModel(vocabulary=4)
+    cache = PrefixCache(model)
+    list(prefill(cache, held))
+    model.max_rows = rows
+    model.blocks.clear()
+    done = list(prefill(cache, asked))
+    assert model.held == list(cache.tokens) == asked
+    assert max(model.blocks, default=0) <= rows
+    assert len(done) == len(model.blocks)
+    assert sum(model.blocks) == len(asked) - common_prefix(held, asked)
+
+
 def test_a_failing_model_leaves_the_known_tokens_as_they_were() -> None:
     model = NumpyModel()
     cache = PrefixCache(model)
@@ -63,24 +76,6 @@ def test_rewinding_forwards_is_no_change() -> None:
     cache.extend([1, 2, 3])
     cache.rewind(7)
     assert list(cache.tokens) == model.held == [1, 2, 3]
-
-
-class Remembering(NumpyModel):
-    """Holds every sequence that it was ever left with, in whole pairs of tokens."""
-
-    def __init__(self) -> None:
-        super().__init__(vocabulary=4)
-        self._left: list[list[int]] = []
-
-    def recall(self, tokens: Sequence[int]) -> int:
-        common = common_prefix(self.held, tokens)
-        self._left.append(list(self.held))
-        earlier = max(common_prefix(left, tokens) // 2 * 2 for left in self._left)
-        self.held = list(tokens[: max(common, earlier)])
-        return len(self.held)
-
-    def forget(self) -> None:
-        self.held, self._left = [], []
 
 
 @given(st.lists(st.tuples(TOKENS, st.integers(0, 40)), max_size=8))

@@ -70,6 +70,11 @@ def test_running_out_of_memory_in_a_text_leaves_the_text() -> None:
     assert torch.equal(model.extend(TEXT[40:48]).cpu(), expected)
 
 
-def test_a_draft_models_rows_can_be_put_beside_the_targets() -> None:
-    model = fixed(network().to(CUDA), logits_device="cpu")
-    assert model.extend(TEXT[:3]).shape == (3, 64)
+def test_a_drafted_row_arrives_where_the_target_has_its_own() -> None:
+    last = torch.device("cuda", torch.cuda.device_count() - 1)
+    target, draft = fixed(network(1).to(CUDA), min_rows=8), fixed(network(2).to(last), min_rows=1)
+    target.extend(TEXT[:3])
+    rows = [draft.extend([token])[-1] for token in TEXT[:20]]
+    received = [target.receive(row) for row in rows]
+    assert all(row.device == CUDA for row in received)
+    assert all(torch.equal(one.cpu(), other.cpu()) for one, other in zip(received, rows, strict=True))

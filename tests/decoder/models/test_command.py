@@ -12,6 +12,7 @@ from decoder.models.catalog import KNOWN, Catalog
 from decoder.models.command import app
 from decoder.models.entry import ModelEntry
 from decoder.models.store import Manifest, ModelStore, StoredFile
+from decoder.openvino_engine.prepared import LOCK, note_source, places
 from tests.decoder.models.tiny_gguf import write_tiny_wheel
 
 
@@ -118,6 +119,17 @@ def test_remove_deletes_a_pulled_model(store: ModelStore, pulled: Path) -> None:
     assert not pulled.exists()
     assert not store.is_pulled("owner/model")
     assert run("remove", "owner/model").exit_code == 1
+
+
+def test_remove_deletes_what_was_prepared_elsewhere_for_models_that_are_gone(store: ModelStore, pulled: Path) -> None:
+    # where the models' folder cannot be written to, their prepared weights lie apart
+    cache = store.root.parent / "prepared"
+    cache.mkdir()
+    weights = places(pulled, "int8", cache)[1]
+    weights.touch()
+    note_source(weights, pulled)
+    assert run("remove", "owner/model").exit_code == 0
+    assert [file.name for file in cache.iterdir()] == [LOCK]
 
 
 @pytest.mark.parametrize("command", ["pull", "path", "remove"])

@@ -1,109 +1,23 @@
-"""Weights in 8 and 4 bits: how near they are, and the file that they are kept in."""
+"""Compressed weights: the file that they are kept in, and who makes it when."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import numpy as np
 import pytest
 from filelock import FileLock
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from decoder.openvino_engine.compress import (
-    GROUP,
-    Compression,
-    compress_groups,
-    compress_rows,
-    compressed,
-    weight_names,
-)
+from decoder.openvino_engine import compress
+from decoder.openvino_engine.compress import Compression, compressed, weight_names
+from decoder.openvino_engine.prepared import LOCK
 from decoder.openvino_engine.shape import LlamaShape, UnsupportedModelError
 from decoder.openvino_engine.weights import SafeTensors
 from tests.engines import stored_model
-
-Matrix = NDArray[np.float32]
-magnitudes = st.sampled_from([0.0, 0.02, 1.0, 300.0])
-
-
-def matrix(seed: int, magnitude: float, columns: int = 3 * GROUP) -> Matrix:
-    return (magnitude * np.random.default_rng(seed).standard_t(3, (4, columns))).astype(np.float32)
-
-
-def from_rows(parts: dict[str, NDArray[Any]]) -> Matrix:
-    wide: Matrix = parts[""].astype(np.float32) * parts[".scale"].astype(np.float32)
-    return wide
-
-
-def from_groups(parts: dict[str, NDArray[Any]]) -> Matrix:
-    scale, zero = (parts[part].astype(np.float32)[:, :, None] for part in (".scale", ".zero"))
-    wide: Matrix = (levels(parts) - zero) * scale
-    return wide.reshape(len(wide), -1)
-
-
-def levels(parts: dict[str, NDArray[Any]]) -> Matrix:
-    """[rows, groups, GROUP], 0 to 15."""
-    pairs = np.stack([parts[""] & 15, parts[""] >> 4], axis=-1)
-    return pairs.reshape(*parts[".scale"].shape, GROUP).astype(np.float32)
-
-
-@given(st.integers(0, 999), magnitudes)
-def test_8_bits_are_off_by_half_a_step_at_most(seed: int, magnitude: float) -> None:
-    original = matrix(seed, magnitude)
-    parts = compress_rows(original)
-    step = np.abs(original).max(axis=1, keepdims=True) / 127
-    assert (np.abs(from_rows(parts) - original) <= 0.57 * step + 1e-7).all()  # the step itself is rounded too
-    assert parts[""].dtype == np.int8
-    assert parts[".scale"].shape == (4, 1)
-
-
-@given(st.integers(0, 999), magnitudes)
-def test_4_bits_are_off_by_half_a_step_at_most(seed: int, magnitude: float) -> None:
-    original = matrix(seed, magnitude)
-    parts = compress_groups(original)
-    grouped = original.reshape(4, -1, GROUP)
-    step = (np.maximum(grouped.max(axis=2), 0) - np.minimum(grouped.min(axis=2), 0)) / 15
-    error = np.abs(from_groups(parts) - original).reshape(4, -1, GROUP)
-    assert (error <= 0.52 * step[:, :, None] + 1e-6).all()
-    assert parts[""].shape == (original.size // 2,)
-    assert parts[".scale"].shape == parts[".zero"].shape == (4, 3)
-
-
-@given(st.integers(0, 999), st.sampled_from([0.001, 0.02, 1.0]))
-def test_weights_of_16_levels_a_group_stay_on_their_levels(seed: int, magnitude: float) -> None:
-    """Q4_1 stores a step and a minimum for 32 weights: zero then lies between two levels, as a rule."""
-    random = np.random.default_rng(seed)
-    level = random.integers(0, 16, (4, 3, GROUP)).astype(np.float32)
-    level[:, :, 0], level[:, :, 1] = 0, 15  # the extremes are always in use
-    step = (magnitude * random.uniform(0.5, 1.5, (4, 3, 1))).astype(np.float16).astype(np.float32)
-    lowest = (-step * random.uniform(0.0, 15.0, (4, 3, 1))).astype(np.float16).astype(np.float32)
-    original = (level * step + lowest).astype(np.float16).astype(np.float32)
-    parts = compress_groups(original.reshape(4, -1))
-    assert np.array_equal(levels(parts), level)
-    largest = np.abs(original).max(axis=2, keepdims=True)
-    assert (np.abs(from_groups(parts).reshape(original.shape) - original) <= largest / 2**9).all()
-
-
-def test_whole_zero_points_would_move_such_weights() -> None:
-    original = (np.arange(GROUP, dtype=np.float32) % 16 - 7.5).reshape(1, GROUP)
-    parts = compress_groups(original)
-    assert np.array_equal(from_groups(parts), original)
-    assert parts[".zero"][0, 0] == 7.5
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 0.3])
-def test_equal_weights_stay_equal(value: float) -> None:
-    original = np.full((2, GROUP), value, dtype=np.float32)
-    for wide in (from_rows(compress_rows(original)), from_groups(compress_groups(original))):
-        assert np.allclose(wide, original, rtol=1e-3)
-        assert len(np.unique(wide)) == 1
-
-
-# The file -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -215,7 +129,7 @@ def test_what_a_killed_process_left_is_overwritten(make: Made) -> None:
     path.unlink()
     path.with_suffix(".unfinished").write_bytes(b"half")
     make()
-    assert {file.suffix for file in make.cache.iterdir()} == {".int4", ".lock"}
+    assert {file.suffix for file in make.cache.iterdir()} == {".int4", ".lock", ".folder"}
 
 
 def test_a_model_of_the_users_own_is_left_as_it_is(make: Made) -> None:
@@ -280,30 +194,61 @@ def test_a_full_disk_is_an_error_of_the_system_that_leaves_nothing(make: Made) -
     assert {file.suffix for file in make.cache.iterdir()} <= {".lock"}
 
 
+def test_the_file_is_what_the_library_writes_of_the_whole_model_at_once(
+    make: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # all compressed weights were held until the last one was done
+    original = load_file(make.folder / "model.safetensors")
+    for kind in get_args(Compression):
+        whole = {
+            name + part: values
+            for name, matrix in original.items()
+            for part, values in compress._parts(name, matrix, kind).items()
+        }
+        for size in (1 << 20, 100):  # rows have 32, 48 or 64 values
+            monkeypatch.setattr(compress, "_PIECE", size)
+            path = make(kind)
+            save_file(whole, make.cache / "expected", metadata=SafeTensors(path).metadata)
+            assert path.read_bytes() == (make.cache / "expected").read_bytes()
+            path.unlink()
+
+
 _MAKE = """
 import sys
 from pathlib import Path
-from decoder.openvino_engine import compress
+from decoder.openvino_engine import compress, prepared
 
-class Telling(compress.FileLock):
-    def __enter__(self):
-        print("waiting", flush=True)
-        return super().__enter__()
-
-compress.FileLock = Telling
+prepared.PATIENCE_SECONDS = 0.0
 folder, cache = map(Path, sys.argv[1:])
-print(compress.compressed(folder, "int4", cache, lambda done, whole: print("made") if done == whole else None))
+print(compress.compressed(
+    folder, "int4", cache,
+    lambda done, whole: print("made") if done == whole else None,
+    lambda text: print(text, flush=True),
+))
 """
 
 
 def test_of_two_processes_one_makes_the_weights_and_both_use_them(make: Made) -> None:
+    # nothing was said, however long the other one took
     path = make()
     path.unlink()
     command = [sys.executable, "-c", _MAKE, str(make.folder), str(make.cache)]
-    with FileLock(path.with_suffix(".lock")):  # until both have found nothing
+    with FileLock(make.cache / LOCK):  # until both have found nothing
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for process in started:
             assert process.stdout is not None
-            assert process.stdout.readline() == "waiting\n"
+            waiting = f"another process prepares weights in {make.cache}: waiting until it is done\n"
+            assert process.stdout.readline() == waiting
     printed = sorted(process.communicate(timeout=60)[0] for process in started)
     assert printed == [f"{path}\n", f"made\n{path}\n"]
+
+
+def test_a_preparation_removes_what_was_prepared_for_folders_that_are_gone(make: Made, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    shutil.copytree(make.folder, gone)
+    orphans = {compressed(gone, kind, make.cache) for kind in get_args(Compression)}
+    kept = make("int8")
+    shutil.rmtree(gone)
+    assert {*orphans, kept} <= set(make.cache.iterdir())
+    made = make("int4")
+    assert {file.name for file in make.cache.iterdir()} == {kept.name, made.name, f"{made.stem}.folder", LOCK}

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from decoder.openvino_engine.compress import GROUP, Compression, compressed
+from decoder.openvino_engine.compress import Compression, compressed
+from decoder.openvino_engine.quantisation import GROUP
 from decoder.openvino_engine.shape import UnsupportedModelError
 from decoder.openvino_engine.weights import INDEX, SafeTensors
 from decoder.openvino_model import OpenVinoModel, Precision
