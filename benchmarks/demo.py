@@ -14,6 +14,7 @@ from rich.text import Text
 from decoder.assemble import Assembly, assemble
 from decoder.complete_command import request_at
 from decoder.config import DecoderConfig
+from decoder.languages import language_of
 from decoder.local_engine import LocalEngine
 from decoder.source_file import Place
 from decoder.wire.messages import Answer
@@ -94,10 +95,11 @@ async def _both(engine: LocalEngine, assembly: Assembly, spot: Spot) -> tuple[An
     place = spot.place()
     request = replace(request_at(place), suffix="", max_tokens=48)
     for path in spot.open_buffers:
-        assembly.corpus.open(str(path), split_lines(path.read_text(encoding="utf-8")))
+        lines = split_lines(path.read_text(encoding="utf-8"))
+        assembly.corpus.open(str(path), lines, language=language_of(path))
     await engine.complete(replace(request, draft="none", max_tokens=1))
     plain = await engine.complete(replace(request, draft="none"))
-    drafted = await engine.complete(replace(request, draft="lookup"))
+    drafted = await engine.complete(replace(request, draft="syntax"))
     for path in spot.open_buffers:
         assembly.corpus.close(str(path))
     return plain, drafted

@@ -8,6 +8,7 @@ from decoder.complete_command import complete
 from decoder.decoder_command import decoder, stop
 from decoder.doctor_command import doctor
 from decoder.models.command import app as models
+from decoder.stats_command import stats
 
 app = typer.Typer(
     name="draftline",
@@ -34,7 +35,7 @@ def options(
     """Options of every command."""
 
 
-for command in (decoder, stop, complete, bench, doctor):
+for command in (decoder, stop, complete, bench, doctor, stats):
     app.command()(command)
 app.add_typer(models, name="models", help="The models draftline knows, and those on this machine.")
 

@@ -1,7 +1,8 @@
 """Puts the decoder together from its settings: the one place that knows which classes stand behind the protocols."""
 
 import gc
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from decoder.accept import AcceptanceRule
@@ -9,6 +10,8 @@ from decoder.arrange import arrange
 from decoder.config import DecoderConfig, Dtype
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
+from decoder.governor import Governor
+from decoder.learned import Learned
 from decoder.loading import Loaded, LoadedDraft, Progress, load, load_draft
 from decoder.local_engine import LocalEngine
 from decoder.models.catalog import Catalog, CatalogError
@@ -34,6 +37,7 @@ class Assembly:
     loaded: Loaded
     """The target as it was loaded."""
     rule: AcceptanceRule
+    governor: Governor = field(default_factory=Governor)
     notes: tuple[str, ...] = ()
     """What the memory plan decided, and what was given up for want of memory."""
 
@@ -45,17 +49,23 @@ class Assembly:
     def dtype(self) -> Dtype:
         return self.loaded.place.dtype
 
-    def engine(self, config: DecoderConfig) -> LocalEngine:
-        """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it."""
+    def engine(self, config: DecoderConfig, learned: Learned | None = None) -> LocalEngine:
+        """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it.
+
+        learned: what drafting goes on from, and where it keeps what it learns; None begins anew and keeps nothing.
+        """
+        if learned:
+            self.drafters.tuner.survival = learned.survival(self.target.model.name)
         window = min(self.target.model.context_length, config.context_tokens)
-        drafting = f"lookup drafts {self.loaded.lookup_gamma} tokens a step"
         return LocalEngine(
             self.target,
             self.tokenizer,
             self.drafters,
             prompt_tokens=config.prompt_tokens * window // config.context_tokens,
             rule=self.rule,
-            description="; ".join([str(self.loaded), drafting, *self.notes]),
+            description="; ".join([str(self.loaded), *self.notes]),
+            governor=self.governor,
+            learned=learned,
         )
 
 
@@ -120,12 +130,20 @@ def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
     notes: list[str] = []
     least = min(LEAST_CONTEXT_TOKENS, models.demand.context_tokens)
     (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=notes.append)
-    corpus = Corpus(models.tokenizer.encode)
+    corpus = Corpus(models.tokenizer.encode, models.tokenizer.token_bytes)
     draft_model = draft.model if draft else None
-    drafters = Drafters(loaded.model, corpus, draft_model, lookup_gamma=loaded.lookup_gamma)
+    governor = Governor()
+    drafters = Drafters(
+        loaded.model,
+        corpus,
+        draft_model,
+        spelling=models.tokenizer,
+        cost=loaded.probed.cost,
+        permit=lambda: governor.permit(time.monotonic()),
+    )
     target = PrefixCache(loaded.model)
     given_up = (*models.arrangement.notes, *notes, *([draft.place.note] if draft and draft.place.note else []))
-    return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), given_up)
+    return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), governor, given_up)
 
 
 def _rule(config: DecoderConfig, loaded: Loaded) -> AcceptanceRule:

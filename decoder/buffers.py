@@ -5,6 +5,7 @@ from typing import Protocol
 
 from decoder.wire.messages import BufferClosed, BufferEdited, BufferOpened
 from drafting.lines import replace_lines, split_lines
+from drafting.screening import MAX_BUFFER_CHARACTERS
 
 BufferMessage = BufferOpened | BufferEdited | BufferClosed
 
@@ -12,17 +13,22 @@ BufferMessage = BufferOpened | BufferEdited | BufferClosed
 class BufferIndex(Protocol):
     """What learns of the open documents (a `Corpus` on its own thread); calls return at once."""
 
-    def open(self, document: str, lines: list[str]) -> None: ...
+    def open(self, document: str, lines: list[str], *, language: str) -> None: ...
 
     def edit(self, document: str, first: int, num_removed: int, lines: list[str]) -> None: ...
+
+    def skip(self, document: str, reason: str) -> None: ...
 
     def close(self, document: str) -> None: ...
 
 
 @dataclass(slots=True)
 class _Copy:
+    """lines: None for a text that is too large to be kept: only its version is followed, until it is opened again."""
+
+    language: str
     version: int
-    lines: list[str]
+    lines: list[str] | None
 
 
 class Buffers:
@@ -36,15 +42,15 @@ class Buffers:
         """From now on `index` follows; it learns at once of what is open already."""
         self._index = index
         for document, copy in self._copies.items():
-            index.open(document, list(copy.lines))
+            self._announce(document, copy)
 
     def apply(self, message: BufferMessage) -> bool:
         """Follows a message; False where the full text is needed again, because `base_version` is not what we have."""
         match message:
             case BufferOpened():
-                self._copies[message.document] = copy = _Copy(message.version, split_lines(message.text))
-                if self._index:
-                    self._index.open(message.document, list(copy.lines))
+                lines = split_lines(message.text) if len(message.text) <= MAX_BUFFER_CHARACTERS else None
+                self._copies[message.document] = copy = _Copy(message.language, message.version, lines)
+                self._announce(message.document, copy)
             case BufferClosed():
                 self._close(message.document)
             case BufferEdited():
@@ -56,18 +62,34 @@ class Buffers:
         for document in [name for name in self._copies if name.startswith(owner)]:
             self._close(document)
 
+    def _announce(self, document: str, copy: _Copy) -> None:
+        if self._index is None:
+            return
+        if copy.lines is None:
+            limit = f"more than {MAX_BUFFER_CHARACTERS:,} characters"
+            self._index.skip(document, f"too large: {limit} when it was opened, or pasted")
+        else:
+            self._index.open(document, list(copy.lines), language=copy.language)
+
     def _edit(self, message: BufferEdited) -> bool:
         copy = self._copies.get(message.document)
         if copy is None or copy.version != message.base_version:
             self._close(message.document)  # rather nothing than text that no longer exists
             return False
+        copy.version = message.version
+        if copy.lines is not None and sum(len(edit.text) for edit in message.edits) > MAX_BUFFER_CHARACTERS:
+            copy.lines = None
+            self._announce(message.document, copy)
+        if copy.lines is not None:
+            self._replace(message, copy.lines)
+        return True
+
+    def _replace(self, message: BufferEdited, lines: list[str]) -> None:
         for edit in message.edits:
             start, end = (edit.start_line, edit.start_column), (edit.end_line, edit.end_column)
-            first, num_removed, num_inserted = replace_lines(copy.lines, start, end, edit.text)
+            first, num_removed, num_inserted = replace_lines(lines, start, end, edit.text)
             if self._index:
-                self._index.edit(message.document, first, num_removed, copy.lines[first : first + num_inserted])
-        copy.version = message.version
-        return True
+                self._index.edit(message.document, first, num_removed, lines[first : first + num_inserted])
 
     def _close(self, document: str) -> None:
         if self._copies.pop(document, None) is not None and self._index:

@@ -52,7 +52,7 @@ def complete(
         with _progress(f"loading {config.model}") as progress:
             assembly = assemble(config, progress)
         for name, text in buffers.items():
-            assembly.corpus.open(name, split_lines(text))
+            assembly.corpus.open(name, split_lines(text), language=language_of(Path(name)))
         answer = asyncio.run(_answer(assembly, config, request))
     _print(answer, as_json)
 

@@ -13,8 +13,10 @@ MEASURED_ROWS = (1, 2, 3, 4, 6, 8, 9, 12, 16)
 _CONTEXT = 256
 _REPEATS = 5
 
-LOOKUP_SURVIVAL = (0.69, 0.49, 0.36, 0.26, 0.20, 0.15, 0.11, 0.09, 0.07, 0.06, 0.05, 0.04, 0.03, 0.03, 0.02)
-"""How often at least so many tokens of a lookup draft stand, on 240 completion tasks with the starter (int8)."""
+_OUTLIER = 3.0
+_PACE_RATE = 0.2
+_FACTOR_RATE = 0.02
+"""A pass moves the pace of all by a fifth of what it was off in logarithms, that of its own size by a fiftieth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,35 @@ class PassCost:
         right = min(max(bisect_left(self.rows, rows), 1), len(self.rows) - 1)
         (x0, x1), (y0, y1) = self.rows[right - 1 : right + 1], self.milliseconds[right - 1 : right + 1]
         return max(self.milliseconds[0], y0 + (y1 - y0) * (rows - x0) / (x1 - x0))
+
+
+class LiveCost:
+    """A table of pass costs that goes with the passes really taken.
+
+    What makes all passes slower, as other work on the machine or a longer context, is one factor, and no reason for
+    another draft length. What makes passes of one size slower than the table says of the others is kept by size.
+    """
+
+    def __init__(self, table: PassCost) -> None:
+        self._table = table
+        self._pace = 1.0
+        self._factors = [1.0] * len(table.rows)
+        self._current = table
+
+    def of(self, rows: int) -> float:
+        """As `PassCost.of`, by the table as it is now."""
+        return self._current.of(rows)
+
+    def learn(self, rows: int, milliseconds: float) -> None:
+        """A pass of so many rows took so long. One that took far longer than ever waited for something else."""
+        ratio = milliseconds / self._table.of(rows)
+        if not 1 / _OUTLIER < ratio / self._pace < _OUTLIER:
+            ratio = self._pace * (_OUTLIER if ratio > self._pace else 1 / _OUTLIER)
+        self._pace *= (ratio / self._pace) ** _PACE_RATE
+        nearest = min(range(len(self._factors)), key=lambda index: abs(self._table.rows[index] - rows))
+        self._factors[nearest] *= (ratio / self._pace / self._factors[nearest]) ** _FACTOR_RATE
+        costs = [ms * factor for ms, factor in zip(self._table.milliseconds, self._factors, strict=True)]
+        self._current = PassCost(self._table.rows, _rising(costs))
 
 
 def measure_cost(model: LanguageModel) -> PassCost:
@@ -57,17 +88,6 @@ def measure_cost(model: LanguageModel) -> PassCost:
                 times[rows].append(taken)
     model.rewind(0)
     return PassCost(MEASURED_ROWS, _rising([min(times[rows]) for rows in MEASURED_ROWS]))
-
-
-def best_gamma(cost: PassCost, survival: Sequence[float] = LOOKUP_SURVIVAL) -> int:
-    """The draft length with the most tokens per millisecond: argmax of (1 + sum of survival) / cost of gamma + 1 rows.
-
-    survival: how often at least 1, 2, ... draft tokens stand. 0 where no draft is worth its rows.
-    """
-    expected = [1.0]
-    for probability in survival:
-        expected.append(expected[-1] + probability)
-    return max(range(len(expected)), key=lambda gamma: expected[gamma] / cost.of(gamma + 1))
 
 
 def _rising(values: Sequence[float]) -> tuple[float, ...]:

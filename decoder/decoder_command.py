@@ -22,6 +22,7 @@ from decoder.buffers import Buffers
 from decoder.config import ConfigError, DecoderConfig
 from decoder.engine import Engine, EngineError
 from decoder.indexing import IndexingThread
+from decoder.learned import Learned, learned_path
 from decoder.loading import Progress
 from decoder.service import AlreadyRunningError, Service
 from decoder.telemetry import TelemetryLog
@@ -129,7 +130,7 @@ def _load(buffers: Buffers, progress: Progress) -> Engine:
         raise EngineError(str(error)) from error
     assembly = assemble(config, progress)
     buffers.attach(IndexingThread(assembly.corpus))
-    return assembly.engine(config)
+    return assembly.engine(config, Learned(learned_path()))
 
 
 def _process_settings() -> DecoderConfig:

@@ -1,26 +1,43 @@
 """Which drafter serves a request: built for each one, over indexes and caches that outlive it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
+from decoder.cost import LiveCost, PassCost
 from decoder.engine import EngineError
 from decoder.sampler import Sampler
+from decoder.speculate import Step
 from decoder.wire.messages import Complete, Draft
 from drafting import interface
+from drafting.cascade import Cascade, Permit
 from drafting.context_index import ContextIndex
+from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import Corpus
+from drafting.gamma import MOST_GAMMA, GammaTuner
 from drafting.interface import LanguageModel
 from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
+from drafting.seam import Seam
 from drafting.small_model import Receive, Receiving, SmallModelDrafter, catch_up, keep_in_place, require_same_vocabulary
+from drafting.syntax_drafter import SyntaxDrafter
 
-LOOKUP_GAMMA = 8
-MODEL_GAMMA = 4
+UNMEASURED = PassCost((1, 16), (1.0, 1.6))
+"""Proportions of passes that nobody has timed."""
+
+MOST_LANGUAGES = 8
+"""Texts in so many languages stay indexed from request to request."""
+
+
+class Spelling(Protocol):
+    """What drafting needs of a `Tokenizer`."""
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def token_bytes(self, token: int) -> bytes: ...
 
 
 def check_draft(draft: Draft, *, has_draft_model: bool) -> None:
     """Raises EngineError for a way of drafting that is not available."""
-    if draft == "syntax":
-        raise EngineError("draft 'syntax' is not available in this version; use 'lookup'")
     if draft == "model" and not has_draft_model:
         raise EngineError("draft 'model' needs a draft model: set draft_model in config.toml, or use 'lookup'")
 
@@ -49,7 +66,7 @@ class FirstOf:
 
 
 class Drafters:
-    """Owns what drafting remembers between requests."""
+    """Owns what drafting remembers between requests: caches, indexes, and what pays."""
 
     def __init__(
         self,
@@ -57,42 +74,82 @@ class Drafters:
         corpus: Corpus,
         draft_model: LanguageModel | None = None,
         *,
-        lookup_gamma: int = LOOKUP_GAMMA,
+        spelling: Spelling,
+        cost: PassCost = UNMEASURED,
+        permit: Callable[[], Permit] = Permit,
     ) -> None:
-        """lookup_gamma: draft tokens a step where a request leaves that open, and lookup drafts.
+        """cost: of the target's passes; permit: what the load allows at a step.
 
         Raises VocabularyMismatchError where the draft model speaks another vocabulary than the target.
         """
-        self._lookup_gamma = lookup_gamma
         self._corpus = corpus
+        self._seam = Seam(spelling.encode, spelling.token_bytes)
+        self._spelling = spelling
+        self._cost = LiveCost(cost)
+        self._permit = permit
+        self.tuner = self.fresh_tuner()
         self._context = ContextIndex()
+        self._written: dict[str, tuple[ContextIndex, ContextLexemes]] = {}
         self._draft_cache: PrefixCache | None = None
         if draft_model is not None:
             require_same_vocabulary(target, draft_model)
             self._draft_cache = PrefixCache(draft_model)
         self._receive: Receive = target.receive if isinstance(target, Receiving) else keep_in_place
 
+    def fresh_tuner(self) -> GammaTuner:
+        """One that has learned nothing yet."""
+        return GammaTuner(self._cost)
+
     def check(self, draft: Draft) -> None:
         """Raises EngineError for a way of drafting that is not available here."""
         check_draft(draft, has_draft_model=self._draft_cache is not None)
 
-    def make(self, request: Complete, sampler: Sampler) -> interface.Drafter:
-        """The drafter for one request. Raises EngineError as `check`."""
+    def make(self, request: Complete, sampler: Sampler, tuner: GammaTuner | None = None) -> interface.Drafter:
+        """The drafter for one request; one that asks for a draft length gets drafts of just that, if they are there.
+
+        tuner: instead of the one that all requests share. Raises EngineError as `check`.
+        """
         self.check(request.draft)
         if request.draft == "none":
             return NoDrafter()
+        lookup = self._lookup(request) if request.draft != "model" else None
+        small = None
+        if self._draft_cache is not None and self._may_ask(request):
+            small = SmallModelDrafter(self._draft_cache, sampler.pick, self._receive)
+        if request.gamma is not None:
+            return FirstOf(*(each for each in (lookup, small) if each))
+        return Cascade(tuner or self.tuner, request.language, lookup=lookup, model=small, permit=self._permit)
+
+    def _lookup(self, request: Complete) -> LookupDrafter | SyntaxDrafter:
         excluded = self._corpus.run_at(request.document, request.line)
-        lookup = LookupDrafter(self._context, self._corpus, excluded_run=excluded)
-        if request.draft == "lookup" or self._draft_cache is None:
-            return lookup
-        small = SmallModelDrafter(self._draft_cache, sampler.pick, self._receive)
-        return small if request.draft == "model" else FirstOf(lookup, small)
+        if request.draft == "lookup":
+            return LookupDrafter(self._context, self._corpus, excluded_run=excluded)
+        index, lexemes = self._text_in(request.language)
+        return SyntaxDrafter(index, lexemes, self._seam, self._corpus, excluded_run=excluded)
+
+    def _text_in(self, language: str) -> tuple[ContextIndex, ContextLexemes]:
+        """The indexes of the text written last in a language; each has keywords of its own."""
+        if language not in self._written:
+            keywords = self._corpus.syntax.keywords(language)
+            self._written[language] = ContextIndex(), ContextLexemes(self._spelling.token_bytes, keywords)
+            if len(self._written) > MOST_LANGUAGES:
+                del self._written[next(iter(self._written))]
+        return self._written[language]
 
     def prepare(self, request: Complete, context: Sequence[int]) -> Iterator[int]:
         """As `catch_up`, where the request may ask the draft model."""
-        may_ask = request.draft in ("model", "auto") and self.gamma(request) > 0
-        if self._draft_cache is not None and may_ask:
+        if self._draft_cache is not None and self._may_ask(request):
             yield from catch_up(self._draft_cache, context)
+
+    def _may_ask(self, request: Complete) -> bool:
+        """Whether the draft model may draft. Under load it is not even brought up to date, and stays off to the end."""
+        wanted = request.draft in ("model", "auto") and self.gamma(request) > 0
+        return wanted and (request.gamma is not None or self._permit().model)
+
+    def learn(self, step: Step) -> None:
+        """What the passes of the target cost today."""
+        if step.milliseconds:
+            self._cost.learn(step.num_rows, step.milliseconds)
 
     def forget(self) -> None:
         """Empties the draft model's cache."""
@@ -100,7 +157,5 @@ class Drafters:
             self._draft_cache.forget()
 
     def gamma(self, request: Complete) -> int:
-        """Draft tokens a step: what the request says, else one length for its way of drafting."""
-        if request.gamma is not None:
-            return request.gamma
-        return MODEL_GAMMA if request.draft == "model" else self._lookup_gamma
+        """Draft tokens a step at most: what the request says, else what any draft may have."""
+        return request.gamma if request.gamma is not None else MOST_GAMMA

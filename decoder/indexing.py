@@ -16,13 +16,17 @@ class IndexingThread:
         self._corpus = corpus
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="indexing")
 
-    def open(self, document: str, lines: Sequence[str]) -> None:
+    def open(self, document: str, lines: Sequence[str], *, language: str = "plaintext") -> None:
         """As `Corpus.open`, soon."""
-        self._submit(lambda: self._corpus.open(document, lines))
+        self._submit(lambda: self._corpus.open(document, lines, language=language))
 
     def edit(self, document: str, first: int, num_removed: int, lines: Sequence[str]) -> None:
         """As `Corpus.edit`, soon."""
         self._submit(lambda: self._corpus.edit(document, first, num_removed, lines))
+
+    def skip(self, document: str, reason: str) -> None:
+        """As `Corpus.skip`, soon."""
+        self._submit(lambda: self._corpus.skip(document, reason))
 
     def close(self, document: str) -> None:
         """As `Corpus.close`, soon."""

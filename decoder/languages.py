@@ -3,12 +3,14 @@
 from pathlib import PurePath
 
 _BY_SUFFIX = {
-    "bash": "shellscript", "c": "c", "cc": "cpp", "cpp": "cpp", "cs": "csharp", "css": "css", "cxx": "cpp",
-    "el": "elisp", "go": "go", "h": "c", "hpp": "cpp", "html": "html", "java": "java", "js": "javascript",
-    "json": "json", "jsx": "javascriptreact", "kt": "kotlin", "lua": "lua", "md": "markdown", "mjs": "javascript",
-    "php": "php", "pl": "perl", "py": "python", "pyi": "python", "rb": "ruby", "rs": "rust", "scala": "scala",
-    "scss": "scss", "sh": "shellscript", "sql": "sql", "swift": "swift", "toml": "toml", "ts": "typescript",
-    "tsx": "typescriptreact", "vue": "vue", "xml": "xml", "yaml": "yaml", "yml": "yaml", "zig": "zig",
+    "bash": "shellscript", "c": "c", "cc": "cpp", "cjs": "javascript", "cpp": "cpp", "cs": "csharp", "css": "css",
+    "cts": "typescript", "cxx": "cpp", "el": "elisp", "go": "go", "h": "c", "hh": "cpp", "hpp": "cpp", "htm": "html",
+    "html": "html", "hxx": "cpp", "java": "java", "js": "javascript", "json": "json", "jsonc": "jsonc",
+    "jsx": "javascriptreact", "kt": "kotlin", "kts": "kotlin", "lua": "lua", "markdown": "markdown", "md": "markdown",
+    "mjs": "javascript", "mts": "typescript", "php": "php", "pl": "perl", "py": "python", "pyi": "python", "rb": "ruby",
+    "rs": "rust", "scala": "scala", "scss": "scss", "sh": "shellscript", "sql": "sql", "swift": "swift", "toml": "toml",
+    "ts": "typescript", "tsx": "typescriptreact", "vue": "vue", "xml": "xml", "yaml": "yaml", "yml": "yaml",
+    "zig": "zig", "zsh": "shellscript",
 }  # fmt: skip
 _BY_NAME = {"Dockerfile": "dockerfile", "Makefile": "makefile", "CMakeLists.txt": "cmake"}
 

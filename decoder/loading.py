@@ -14,7 +14,6 @@ import platformdirs
 from decoder import installed
 from decoder.config import DecoderConfig, Dtype, EngineName
 from decoder.cores import available_cores
-from decoder.cost import best_gamma
 from decoder.engine import EngineError
 from decoder.exactness import Exactness
 from decoder.fallback import Fallback, fallback
@@ -67,11 +66,6 @@ class Loaded:
     @property
     def exactness(self) -> Exactness:
         return self.probed.exactness
-
-    @property
-    def lookup_gamma(self) -> int:
-        """The length of lookup drafts that the cost of passes suggests."""
-        return best_gamma(self.probed.cost)
 
     def __str__(self) -> str:
         """One line for people, with the place's note if it has one."""

@@ -12,7 +12,9 @@ from itertools import chain, islice
 from decoder.accept import AcceptanceRule
 from decoder.drafters import Drafters
 from decoder.engine import EngineError
+from decoder.governor import Governor, Ticket
 from decoder.healing import TokenHealing
+from decoder.learned import Learned
 from decoder.prompt import Anchor, Prompt, PromptBuilder, to_lf
 from decoder.sampler import Sampler
 from decoder.sampling import NonFiniteLogitsError
@@ -24,9 +26,10 @@ from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.wire.messages import Answer, Complete, Finish, Timings, TokenCounts
 from drafting.prefix_cache import PrefixCache, prefill
 
-__all__ = ["LocalEngine", "prefill"]
-
 _MAX_ANCHORS = 256
+
+SAVE_SECONDS = 300.0
+"""What drafting has learned is kept so often at most, and at the end."""
 
 
 class _CancelledError(Exception):
@@ -55,8 +58,14 @@ class LocalEngine:
         prompt_tokens: int,
         rule: AcceptanceRule = "coupled",
         description: str = "",
+        governor: Governor | None = None,
+        learned: Learned | None = None,
     ) -> None:
-        """prompt_tokens: budget of the prompt; the rest of the target's window is for the answer."""
+        """prompt_tokens: budget of the prompt; the rest of the target's window is for the answer.
+
+        governor: told of the requests' comings and goings; the drafters ask it what the load allows. learned: where
+        what drafting learns is kept.
+        """
         self.model = target.model.name
         self.description = description
         self._target = target
@@ -72,6 +81,9 @@ class LocalEngine:
         )
         self._healing = TokenHealing(tokenizer)
         self._anchors: OrderedDict[str, Anchor] = OrderedDict()
+        self._governor = governor or Governor()
+        self._learned = learned
+        self._saved = time.monotonic()
         self._closing = threading.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
 
@@ -80,12 +92,15 @@ class LocalEngine:
         self._drafters.check(request.draft)
         _require_sense(request)
         cancelled = threading.Event()
-        job = self._thread.submit(self._answer, request, cancelled, time.perf_counter())
+        ticket = self._governor.arrive(time.monotonic())
+        job = self._thread.submit(self._serve, request, cancelled, ticket, time.perf_counter())
         work = asyncio.wrap_future(job)
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            if not job.cancel():  # it has begun: it ends within one step, or one chunk of the prompt
+            if job.cancel():
+                self._governor.withdraw(ticket, time.monotonic())
+            else:  # it has begun: it ends within one step, or one chunk of the prompt
                 cancelled.set()
                 await asyncio.wait([work])
             raise
@@ -101,6 +116,25 @@ class LocalEngine:
         """As `Engine.aclose`."""
         self._closing.set()
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+        self._keep_learned()
+
+    def _serve(self, request: Complete, cancelled: threading.Event, ticket: Ticket, asked: float) -> Answer:
+        """Tells the governor of it, on the worker thread. A request that fails or is given up says nothing of the load."""
+        self._governor.start(ticket, time.monotonic())
+        leave = self._governor.withdraw
+        try:
+            answer = self._answer(request, cancelled, asked)
+            leave = self._governor.depart
+            return answer
+        finally:
+            leave(ticket, time.monotonic())
+            if time.monotonic() - self._saved > SAVE_SECONDS:
+                self._keep_learned()
+
+    def _keep_learned(self) -> None:
+        self._saved = time.monotonic()
+        if self._learned:
+            self._learned.save(self.model, self._drafters.tuner.survival)
 
     def _answer(self, request: Complete, cancelled: threading.Event, asked: float) -> Answer:
         """The whole path of a request, on the worker thread."""
@@ -151,6 +185,7 @@ class LocalEngine:
             for step in steps:
                 self._stop_if(cancelled)
                 tally.add(step)
+                self._drafters.learn(step)
                 text = self._text(tally.tokens, len(typed))
                 end = stopping.end(text)
                 if end is not None:

@@ -19,9 +19,9 @@ class Tally:
         """Counts one step."""
         self.tokens.extend(step.tokens)
         self._num_steps += 1
-        if step.num_drafted:
-            self._drafted[step.source] += step.num_drafted
-            self._accepted[step.source] += step.num_accepted
+        for source, num_drafted, num_accepted in step.shares():
+            self._drafted[source] += num_drafted
+            self._accepted[source] += num_accepted
 
     def speculation(self) -> Speculation:
         """The totals as they go into an answer; gamma_mean is draft tokens a step."""

@@ -1,138 +1,174 @@
-"""The open buffers as token sequences, one for each run of lines, kept up to date by edits."""
+"""The open buffers as passages of tokens and lexemes, one for each syntax node, kept up to date by edits."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from drafting.ngram_index import NgramIndex
-
-RUN_LINES = 32
-MAX_RUN_CHARACTERS = 8_000
-MAX_BUFFER_CHARACTERS = 1_000_000
-"""A longer buffer is not indexed: it is hardly written by hand, and would crowd out the others."""
+from drafting.cutting import cut
+from drafting.document import Document, Region, Run
+from drafting.passage import Passage
+from drafting.passage_index import PassageIndex, Symbols
+from drafting.reader import Encode, Reader
+from drafting.syntax import Syntax
+from drafting.syntax_tree import num_bytes
 
 MAX_CORPUS_TOKENS = 200_000
 """Beyond this the least recently edited buffers are left out, to bound the memory of the index."""
 
+ROOM = 0.95
+"""A buffer that was left out comes back if the corpus is filled up to here then: not to leave again at the next key."""
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    num_lines: int
-    num_characters: int
-    lines: tuple[str, ...]
-    number: int
+NO_ROOM = "no room: buffers that were edited more recently fill the index"
 
 
 class Corpus:
     """What is written in the open buffers, for lookup drafting.
 
-    An edit tokenises again only the runs of lines it touches. Edits come from an indexing thread, searches from the
-    model's thread: both may call at any time.
+    An edit parses, tokenises and indexes again only the runs of lines it touches. Edits come from an indexing thread,
+    searches from the model's thread: both may call at any time.
     """
 
-    def __init__(self, encode: Callable[[str], Sequence[int]]) -> None:
-        self._encode = encode
-        self._index = NgramIndex()
-        self._runs: dict[str, list[_Run]] = {}
-        self._lock = threading.Lock()
+    def __init__(
+        self, encode: Encode, token_bytes: Callable[[int], bytes] | None = None, *, syntax: Syntax | None = None
+    ) -> None:
+        """token_bytes: what a token spells; without it, passages say nothing of their syntax."""
+        self.syntax = syntax or Syntax()
+        """The grammars, for whoever needs a language's keywords."""
+        self._reader = Reader(encode, token_bytes, self.syntax)
+        self._index = PassageIndex()
+        self._documents: dict[str, Document] = {}
+        self._skipped: dict[str, str] = {}
+        self._clock = 0
 
     @property
     def num_tokens(self) -> int:
         """Tokens indexed at present."""
         return self._index.num_tokens
 
-    def open(self, document: str, lines: Sequence[str]) -> None:
-        """Takes in a whole document (again). One over MAX_BUFFER_CHARACTERS is known, but not indexed."""
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Documents that are open but not indexed, and why."""
+        return dict(self._skipped)
+
+    def open(self, document: str, lines: Sequence[str], *, language: str = "plaintext") -> None:
+        """Takes in a whole document (again); `language` is its LSP identifier."""
         self.close(document)
-        self._runs[document] = []
-        self._splice(document, 0, 0, lines)
+        opened = Document(document, language, lines)
+        self._documents[document] = opened
+        self._touch(opened)
+        with self._or_left_out(opened):
+            self._take_in(opened)
+        self._balance()
 
     def edit(self, document: str, first: int, num_removed: int, lines: Sequence[str]) -> None:
         """`lines` have replaced `num_removed` lines from line `first` on."""
-        runs = self._runs.get(document)
-        if runs is None:
+        edited = self._documents.get(document)
+        if edited is None:
             return
-        start, run_line = _run_at(runs, first)
-        stop = min(_run_at(runs, first + max(num_removed, 1) - 1)[0] + 1, len(runs))
-        touched = [line for run in runs[start:stop] for line in run.lines]
-        touched[first - run_line : first - run_line + num_removed] = lines
-        if stop < len(runs) and len(touched) < RUN_LINES // 4:  # small leftovers join their neighbour
-            touched.extend(runs[stop].lines)
-            stop += 1
-        self._splice(document, start, stop, touched)
+        self._touch(edited)
+        with self._or_left_out(edited):
+            region = edited.edit(first, num_removed, lines)
+            if region is None or edited.census.objection:
+                self._take_in(edited)
+            else:
+                self._redo(edited, region)
+        self._balance()
 
     def close(self, document: str) -> None:
-        """Forgets a document."""
-        runs = self._runs.pop(document, [])
-        with self._lock:
-            self._forget(runs)
+        """Forgets a document; others may find room then."""
+        closed = self._documents.pop(document, None)
+        if closed is not None:
+            self._leave_out(closed)
+            self._balance()
+        self._skipped.pop(document, None)
+
+    def skip(self, document: str, reason: str) -> None:
+        """Forgets a document that is open, but is not to be indexed."""
+        self.close(document)
+        self._skipped[document] = reason
 
     def run_at(self, document: str, line: int) -> int | None:
-        """Number of the sequence that holds a line of a document, to be left out of a search."""
-        runs = list(self._runs.get(document, ()))
-        if not runs:
-            return None
-        return runs[min(_run_at(runs, line)[0], len(runs) - 1)].number
+        """Number of the passage that holds a line of a document, to be left out of a search."""
+        found = self._documents.get(document)
+        return found.run_at(line) if found else None
 
-    def candidates(
-        self, pair: tuple[int, int], limit: int, *, excluded: int | None = None
-    ) -> Iterator[tuple[int, Sequence[int], int]]:
-        """As `NgramIndex.candidates`, most recently edited run first."""
-        with self._lock:
-            return iter(list(self._index.candidates(pair, limit, excluded=excluded)))
+    def passage(self, number: int) -> Passage | None:
+        """The passage of a number that `run_at` returned, None if it was replaced meanwhile."""
+        return self._index.passage(number)
 
-    def _splice(self, document: str, start: int, stop: int, lines: Sequence[str]) -> None:
-        """Replaces runs[start:stop] by runs of `lines`; the encoding happens outside the lock."""
-        runs = self._runs[document]
-        num_characters = sum(run.num_characters for run in [*runs[:start], *runs[stop:]]) + sum(map(len, lines))
-        if num_characters > MAX_BUFFER_CHARACTERS:
-            self.close(document)
-            return
-        pieces = [("".join(piece), piece) for piece in _pieces(lines)]
+    def exact(self, pair: tuple[int, int], limit: int, *, excluded: int | None = None) -> list[tuple[Passage, int]]:
+        """Where two tokens stand side by side and something follows: passages, and token positions after the pair.
+
+        At most `limit`; the most recently edited buffer first, in it the passage indexed last and its last position.
+        The passage numbered `excluded` is passed over.
+        """
+        return self._index.exact(pair, limit, excluded)
+
+    def renamed(self, symbols: Symbols, limit: int, *, excluded: int | None = None) -> list[tuple[Passage, int]]:
+        """As `exact`, for four symbols of lexemes in a row: passages, and lexeme positions after them."""
+        return self._index.renamed(symbols, limit, excluded)
+
+    def _touch(self, document: Document) -> None:
+        self._clock += 1
+        document.edited = self._clock
+
+    @contextmanager
+    def _or_left_out(self, document: Document) -> Iterator[None]:
+        """Where something fails: rather nothing of a document than text that no longer exists."""
         try:
-            encoded = [self._encode(text[:MAX_RUN_CHARACTERS]) for text, _ in pieces]
-        except Exception:
-            self.close(document)  # rather nothing than text that no longer exists
+            yield
+        except Exception as error:
+            self._leave_out(document, f"cannot be indexed: {error}")
             raise
-        with self._lock:
-            self._forget(runs[start:stop])
-            runs[start:stop] = [
-                _Run(len(piece), len(text), piece, self._index.add(tokens))
-                for (text, piece), tokens in zip(pieces, encoded, strict=True)
-            ]
-        self._runs[document] = self._runs.pop(document)  # now the most recently edited one
-        while self.num_tokens > MAX_CORPUS_TOKENS and len(self._runs) > 1:
-            self.close(next(iter(self._runs)))
 
-    def _forget(self, runs: Sequence[_Run]) -> None:
+    def _take_in(self, document: Document) -> None:
+        """Indexes a whole document, if there is nothing against it."""
+        self._leave_out(document, document.census.objection)
+        if document.name not in self._skipped:
+            self._redo(document, document.parse(self.syntax.grammar(document.language)))
+
+    def _redo(self, document: Document, region: Region) -> None:
+        """Replaces the runs of a region: what was deleted can't be found any more before anything new can."""
+        passages = self._read(document, region)
+        runs = document.runs
+        for run in runs[region.start : region.stop]:
+            self._index.remove(run.number)
+        new = [
+            Run(self._index.add(passage, document), num_lines, size, len(passage.tokens))
+            for passage, num_lines, size in passages
+        ]
+        document.runs = [*runs[: region.start], *new, *runs[region.stop :]]
+
+    def _read(self, document: Document, region: Region) -> list[tuple[Passage, int, int]]:
+        """Passages of a region, with the number of their lines and bytes."""
+        row, offset = region.row, region.offset
+        passages: list[tuple[Passage, int, int]] = []
+        for num_lines in cut(document.lines[row : row + region.num_lines], row, document.tree):
+            passage = self._reader.read(document, row, num_lines, offset)
+            size = num_bytes(document.lines[row : row + num_lines])
+            passages.append((passage, num_lines, size))
+            row, offset = row + num_lines, offset + size
+        return passages
+
+    def _leave_out(self, document: Document, reason: str = "") -> None:
+        """Takes a document out of the index; its lines stay known, so that an edit or more room may bring it back."""
+        runs = document.runs
+        document.forget()
         for run in runs:
             self._index.remove(run.number)
+        if reason:
+            self._skipped[document.name] = reason
+        else:
+            self._skipped.pop(document.name, None)
 
-
-def _run_at(runs: Sequence[_Run], line: int) -> tuple[int, int]:
-    """Index of the run that holds `line` (the last one for a line past the end), and the run's first line."""
-    first = 0
-    for index, run in enumerate(runs):
-        if line < first + run.num_lines or index == len(runs) - 1:
-            return index, first
-        first += run.num_lines
-    return 0, 0
-
-
-def _pieces(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Runs of about equal length, none with many more than RUN_LINES lines or MAX_RUN_CHARACTERS characters.
-
-    What a longer line holds beyond MAX_RUN_CHARACTERS is not indexed.
-    """
-    # Up to half as long again stays whole, so that a line typed into a full run does not leave a run of one line.
-    target = len(lines) if len(lines) <= RUN_LINES * 3 // 2 else RUN_LINES
-    piece: list[str] = []
-    size = 0
-    for line in lines:
-        if piece and (len(piece) >= target or size + len(line) > MAX_RUN_CHARACTERS):
-            yield tuple(piece)
-            piece, size = [], 0
-        piece.append(line)
-        size += len(line)
-    if piece:
-        yield tuple(piece)
+    def _balance(self) -> None:
+        """Leaves out the least recently edited documents if there is too much, and takes in more if there is room."""
+        documents = sorted(self._documents.values(), key=lambda document: document.edited)
+        for document in [each for each in documents if each.runs][:-1]:
+            if self.num_tokens <= MAX_CORPUS_TOKENS:
+                break
+            self._leave_out(document, NO_ROOM)
+        for document in reversed(documents):
+            fits = self.num_tokens + document.num_tokens <= ROOM * MAX_CORPUS_TOKENS
+            if fits and self._skipped.get(document.name) == NO_ROOM:
+                with self._or_left_out(document):
+                    self._take_in(document)

@@ -1,23 +1,28 @@
 """Drafts what followed the same tokens before: in the text being written, or in an open buffer."""
 
-from collections.abc import Iterator, Sequence
-from itertools import cycle, islice
+from collections.abc import Sequence
 
 from drafting.context_index import ContextIndex
 from drafting.corpus import Corpus
+from drafting.exact import ExactMatch, exact_matches
 from drafting.interface import Draft
 
-MIN_MATCH = 2
-MAX_MATCH = 32
 MAX_CANDIDATES = 32
 """Earlier occurrences looked at, in the text itself and in the buffers: bounds the time of a draft."""
+
+_TENTHS = (0, 0, 4, 5, 6, 6, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 9)
+"""How often the first token of a draft stands, by the length of its match (measured on what was really written)."""
+
+_TENTHS_OF_SECOND = 1
 
 
 class LookupDrafter:
     """Prompt lookup over the context and the open buffers (Saxena 2023; Yang et al. 2023, arXiv:2304.04487).
 
-    The longest match of the context's last tokens wins; among equals the context itself, then the most recently
-    edited buffer, then the last place in it.
+    The longest match of the context's last two tokens or more wins; among equals the context itself, then the most
+    recently edited buffer, then the last place in it.
+
+    One for each request, whose context only grows, but for tokens that were drafted and not accepted.
     """
 
     source = "lookup"
@@ -26,40 +31,29 @@ class LookupDrafter:
         self._index = index
         self._corpus = corpus
         self._excluded_run = excluded_run
+        self._follows = False
 
     def draft(self, context: Sequence[int], gamma: int) -> Draft:
         """As `Drafter.draft`. Every token was chosen deterministically."""
-        if gamma < 1 or len(context) < MIN_MATCH:
-            return Draft()
-        self._index.follow(context)
-        best: tuple[int, ...] = ()
-        best_length = MIN_MATCH - 1
-        for sequence, position in self._occurrences():
-            length = _match_length(context, sequence, position)
-            if length > best_length:
-                best, best_length = tuple(sequence[position : position + gamma]), length
-                if sequence is self._index.tokens:  # at its end the context is its own continuation: it repeats itself
-                    best = tuple(islice(cycle(best), gamma))
-            if best_length == MAX_MATCH:
+        return next(iter(self.candidates(context, gamma)), Draft())
+
+    def candidates(self, context: Sequence[int], gamma: int) -> list[Draft]:
+        """The best draft, and the best one that begins otherwise. `Draft.bucket`: tenths of certainty."""
+        if gamma < 1:
+            return []
+        self._index.follow(context, recent=self._follows)
+        self._follows = True
+        best: list[ExactMatch] = []
+        for match in sorted(self._matches(), key=lambda match: -match.length):
+            if all(match.tokens[match.position] != other.tokens[other.position] for other in best):
+                best.append(match)
+            if len(best) == 2:
                 break
-        return Draft(best, self.source) if best else Draft()
+        buckets = (_TENTHS[min(best[0].length, len(_TENTHS) - 1)], _TENTHS_OF_SECOND) if best else ()
+        return [
+            Draft(match.continuation(gamma), self.source, bucket=bucket, statement=match.statement())
+            for match, bucket in zip(best, buckets, strict=False)
+        ]
 
-    def _occurrences(self) -> Iterator[tuple[Sequence[int], int]]:
-        context = self._index.tokens
-        for position in self._index.candidates(MAX_CANDIDATES):
-            yield context, position
-        if self._corpus is None:
-            return
-        pair = (context[-2], context[-1])
-        for _, sequence, position in self._corpus.candidates(pair, MAX_CANDIDATES, excluded=self._excluded_run):
-            if position < len(sequence):
-                yield sequence, position
-
-
-def _match_length(context: Sequence[int], sequence: Sequence[int], position: int) -> int:
-    """Tokens before `position` that agree with the end of `context`, at most MAX_MATCH; the first two are known to."""
-    limit = min(MAX_MATCH, len(context), position)
-    length = MIN_MATCH
-    while length < limit and context[-1 - length] == sequence[position - 1 - length]:
-        length += 1
-    return length
+    def _matches(self) -> list[ExactMatch]:
+        return exact_matches(self._index, self._corpus, MAX_CANDIDATES, excluded=self._excluded_run)

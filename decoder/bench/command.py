@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from decoder.bench.curves import CURVES, MEASURED
 from decoder.bench.measure import Protocol, measure
 from decoder.bench.peers.names import PeerName, choose_peers
 from decoder.bench.peers.peer import PeerError
 from decoder.bench.peers.report import absences, peers_table
+from decoder.bench.replay_command import Replay, curves_named, print_replay
 from decoder.bench.report import table
-from decoder.bench.run import MODES, runs
+from decoder.bench.run import MODES, PLAIN, UNDRAFTED, runs
 from decoder.bench.tasks import load_tasks, spread
 from decoder.complete_command import gamma_named
 from decoder.config import DecoderConfig, from_values
@@ -41,6 +43,29 @@ def bench(
     dtype: Annotated[str, typer.Option(help="Precision of the weights, instead of config.toml's.")] = "",
     engine: Annotated[str, typer.Option(help="openvino or torch, instead of config.toml's.")] = "",
     acceptance: Annotated[str, typer.Option(help="coupled or rejection, instead of config.toml's.")] = "",
+    by_language: Annotated[bool, typer.Option("--by-language", help="A row for each language.")] = False,
+    wholecopy: Annotated[
+        bool, typer.Option("--wholecopy", help="Also the tasks of NAME.wholecopy.jsonl.gz; figures with and without.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="Keep the texts written without drafts in a file (token ids), for --replay.")
+    ] = None,
+    replay: Annotated[
+        str,
+        typer.Option(
+            metavar="written|FILE",
+            help="Grade drafts without a model, on the text that was really written, or on a file by --record. Assumes"
+            " that the target writes just that text, whole whatever --max-tokens says; greedy acceptance; the time of"
+            " --cost; free drafting.",
+        ),
+    ] = "",
+    cost: Annotated[
+        str,
+        typer.Option(
+            help=f"What passes cost in a replay, some of {MEASURED}, {', '.join(CURVES)}, separated by commas. By"
+            f" default {MEASURED} (with the file, or on this machine) for a file, flat for written."
+        ),
+    ] = "",
 ) -> None:
     """Plain against speculative decoding on the same tasks, with every text compared.
 
@@ -49,31 +74,57 @@ def bench(
     """
     if peers and temperature:
         fail("--peers: other engines write greedy text only; leave out --temperature", code=2)
+    _check_replay(replay, {"--peers": peers, "--record": record, "--temperature": temperature}, cost)
     names = _modes(modes)
-    protocol = Protocol(
-        tuple(runs(names, _gammas(gamma))),
-        _peers(peers),
-        max_tokens,
-        Sampling(temperature, top_p=top_p, seed=seed),
-    )
+    if record and not {PLAIN, UNDRAFTED} & set(names):
+        fail("--record keeps what is written without drafts: add undrafted to --modes", code=2)
+    chosen_runs = tuple(runs(names, _gammas(gamma)))
+    curves, chosen_peers = curves_named(cost), _peers(peers)
+    settings: dict[str, Any] = {"modes": names, "gamma": gamma}
     with plain_errors():
         config = _config({"dtype": dtype, "engine": engine, "acceptance": acceptance})
-        chosen = spread(load_tasks(tasks), limit)
-        _check_writable(json_file)
-        result = measure(config, chosen, protocol)
-    result["settings"] |= {"modes": names, "tasks": len(chosen), "gamma": gamma, "peers": peers}
-    _print(result, json_file)
+        found = load_tasks(tasks, whole_copies=wholecopy)
+        _check_writable("--json", json_file)
+        _check_writable("--record", record)
+        if replay:
+            result = Replay(replay, curves).run(config, found, chosen_runs, limit)
+        else:
+            chosen = spread(found, limit)
+            sampling = Sampling(temperature, top_p=top_p, seed=seed)
+            result = measure(config, chosen, Protocol(chosen_runs, chosen_peers, max_tokens, sampling, record))
+            settings |= {"tasks": len(chosen), "peers": peers}
+    result["settings"] |= settings
+    _print(result, json_file, languages=by_language)
+    if not replay:
+        _judge(result)
+
+
+def _judge(result: dict[str, Any]) -> None:
+    """Ends the command with exit code 1 where a text differs."""
     if result["identity"]["diverged"]:
         named = ", ".join(result["differing"][:5])
         fail(f"{result['identity']['diverged']} texts differ from decoding without drafts: {named}")
 
 
-def _print(result: dict[str, Any], json_file: Path | None) -> None:
+def _print(result: dict[str, Any], json_file: Path | None, *, languages: bool) -> None:
     text = json.dumps(result, indent=1)
     if str(json_file) == "-":
         out.print(text, markup=False)
         return
-    out.print(table(result))
+    if "replay" in result:
+        print_replay(result, languages=languages)
+    else:
+        _print_measured(result, languages=languages)
+    if json_file is None:
+        return
+    try:
+        json_file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        fail(f"--json {json_file} cannot be written: {error.strerror}; name another file")
+
+
+def _print_measured(result: dict[str, Any], *, languages: bool) -> None:
+    out.print(table(result, languages=languages))
     settings, same, one_row = result["settings"], result["identity"], result["one_row"]
     out.print(
         f"{settings['model']}: {settings['engine']} {settings['dtype']} on {settings['device']}, {settings['exact']},"
@@ -87,12 +138,6 @@ def _print(result: dict[str, Any], json_file: Path | None) -> None:
         out.print(peers_table(result))
         for line in absences(result):
             out.print(line, markup=False)
-    if json_file is None:
-        return
-    try:
-        json_file.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        fail(f"--json {json_file} cannot be written: {error.strerror}; name another file")
 
 
 def _verdict(counts: dict[str, int]) -> str:
@@ -128,7 +173,16 @@ def _config(named: dict[str, str]) -> DecoderConfig:
     return from_values(dataclasses.asdict(DecoderConfig.load()) | values, "the command line")
 
 
-def _check_writable(json_file: Path | None) -> None:
+def _check_replay(replay: str, others: dict[str, object], cost: str) -> None:
+    """Ends the command with exit code 2 where options contradict each other."""
+    for name, value in others.items():
+        if replay and value:
+            fail(f"{name} needs the model, and --replay runs without it: leave out one of them", code=2)
+    if cost and not replay:
+        fail("--cost is what passes cost in a --replay; without it they are measured: leave out --cost", code=2)
+
+
+def _check_writable(option: str, path: Path | None) -> None:
     """Before the run: a result that took half an hour should not be lost to a slip of the pen."""
-    if json_file is not None and (json_file.is_dir() or not json_file.parent.is_dir()):
-        raise EngineError(f"--json {json_file} cannot be written: name a file in a folder that exists")
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise EngineError(f"{option} {path} cannot be written: name a file in a folder that exists")

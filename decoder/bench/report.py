@@ -65,26 +65,31 @@ def report(outcomes: Sequence[Outcome], *, settings: dict[str, Any]) -> dict[str
     looping = {each.task.id for each in outcomes if is_looping(each.tokens)}
     steady = [each for each in outcomes if each.task.id not in looping]
     drafted = [each for each in outcomes if each.mode != PLAIN]
+    fresh = [each for each in outcomes if not each.task.is_whole_copy]
+    plain = _plain_seconds(outcomes)
     return {
-        "modes": {mode: _mode(group, looping) for mode, group in _by_mode(outcomes).items()},
+        "modes": {mode: _mode(group, looping, plain) for mode, group in _by_mode(outcomes).items()},
         "peers": {},
-        "ratios": {"all": _ratios(outcomes), "without_looping": _ratios(steady)},
+        "ratios": {
+            "all": _ratios(outcomes),
+            "without_looping": _ratios(steady),
+            **({"without_whole_copies": _ratios(fresh)} if 0 < len(fresh) < len(outcomes) else {}),
+        },
         "identity": _identity(drafted),
         "one_row": _identity([each for each in outcomes if each.mode == PLAIN]),
         "differing": [f"{each.task.id} ({each.mode})" for each in drafted if each.identity == "diverged"],
         "looping_tasks": len(looping),
         "settings": settings,
-        "machine": _machine(),
-        "versions": {
-            name: installed(name) for name in ("draftline", "openvino", "torch", "transformers", "tokenizers", "numpy")
-        },
+        "machine": machine(),
+        "versions": versions(),
     }
 
 
-def table(result: dict[str, Any]) -> Table:
-    """The result for a person, 80 columns wide: every mode over all texts, then over those that do not loop.
+def table(result: dict[str, Any], *, languages: bool = False) -> Table:
+    """The result for a person, 80 columns wide: every mode over all texts, then over those that do not loop, then
+    without whole copies.
 
-    tok/step and speed as medians over tasks, beside them as totals.
+    tok/step and speed as medians over tasks, beside them as totals. languages: with a row for each after its mode.
     """
     shown = Table(box=None, padding=(0, 1), pad_edge=False, collapse_padding=True)
     shown.add_column("mode", no_wrap=True)
@@ -92,10 +97,13 @@ def table(result: dict[str, Any]) -> Table:
         shown.add_column(name, justify="right", no_wrap=True)
     for mode, figures in result["modes"].items():
         shown.add_row(mode, *_cells(figures, result["ratios"]["all"].get(mode, {})))
-    for mode, figures in result["modes"].items():
-        if figures["without_looping"]:
-            ratio = result["ratios"]["without_looping"].get(mode, {})
-            shown.add_row(f"{mode} (no loops)", *_cells(figures["without_looping"], ratio))
+        for language, row in figures["by_language"].items() if languages else ():
+            ratio = {"median": row["ratio"], "total": row["ratio_total"]} if "ratio" in row else {}
+            shown.add_row(f"  {language}", *_cells(row, ratio))
+    for key, label in (("without_looping", "no loops"), ("without_whole_copies", "no copies")):
+        for mode, figures in result["modes"].items():
+            if figures[key]:
+                shown.add_row(f"{mode} ({label})", *_cells(figures[key], result["ratios"][key].get(mode, {})))
     return shown
 
 
@@ -112,31 +120,45 @@ def _cells(row: dict[str, Any], ratio: dict[str, float]) -> list[str]:
     ]
 
 
-def _mode(outcomes: Sequence[Outcome], looping: set[str]) -> dict[str, Any]:
+def _mode(outcomes: Sequence[Outcome], looping: set[str], plain: dict[str, float]) -> dict[str, Any]:
     steady = [each for each in outcomes if each.task.id not in looping]
-    languages = sorted({each.task.language for each in outcomes})
+    fresh = [each for each in outcomes if not each.task.is_whole_copy]
     return {
         **Figures.of(outcomes).as_json(),
         "by_language": {
-            language: Figures.of([each for each in outcomes if each.task.language == language]).as_json()
-            for language in languages
+            language: Figures.of(group).as_json() | _language_ratio(group, plain)
+            for language, group in _by_language(outcomes).items()
         },
         "without_looping": Figures.of(steady).as_json() if steady else {},
+        "without_whole_copies": Figures.of(fresh).as_json() if 0 < len(fresh) < len(outcomes) else {},
     }
 
 
 def _ratios(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """Of every mode but plain, if plain ran."""
+    plain = _plain_seconds(outcomes)
+    return {mode: ratio for mode, group in _by_mode(outcomes).items() if (ratio := _ratio(group, plain))}
+
+
+def _ratio(outcomes: Sequence[Outcome], plain: dict[str, float]) -> dict[str, float]:
     """Speed over plain: `total` of all decode times, `median` of the ratios task by task (side by side in time)."""
-    groups = _by_mode(outcomes)
-    plain = {each.task.id: each.decode_seconds for each in groups.get("plain", [])}
+    if not plain or outcomes[0].mode == PLAIN:
+        return {}
+    plain_total = sum(plain[each.task.id] for each in outcomes)
     return {
-        mode: {
-            "total": round(sum(plain.values()) / sum(each.decode_seconds for each in group), 3),
-            "median": round(statistics.median(plain[each.task.id] / each.decode_seconds for each in group), 3),
-        }
-        for mode, group in groups.items()
-        if mode != "plain" and plain
+        "total": round(plain_total / sum(each.decode_seconds for each in outcomes), 3),
+        "median": round(statistics.median(plain[each.task.id] / each.decode_seconds for each in outcomes), 3),
     }
+
+
+def _language_ratio(outcomes: Sequence[Outcome], plain: dict[str, float]) -> dict[str, float]:
+    found = _ratio(outcomes, plain)
+    return {"ratio": found["median"], "ratio_total": found["total"]} if found else {}
+
+
+def _plain_seconds(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """By task; empty where plain did not run."""
+    return {each.task.id: each.decode_seconds for each in outcomes if each.mode == PLAIN}
 
 
 def _identity(outcomes: Sequence[Outcome]) -> dict[str, int]:
@@ -151,7 +173,15 @@ def _by_mode(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def _machine() -> dict[str, Any]:
+def _by_language(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = {}
+    for each in sorted(outcomes, key=lambda each: each.task.language):
+        groups.setdefault(each.task.language, []).append(each)
+    return groups
+
+
+def machine() -> dict[str, Any]:
+    """What it was measured on."""
     return {
         "system": platform.platform(),
         "cpu": cpu_name(),
@@ -159,3 +189,9 @@ def _machine() -> dict[str, Any]:
         "huge_pages": os.environ.get("GLIBC_TUNABLES", ""),
         "python": platform.python_version(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Of what decides the figures."""
+    names = ("draftline", "openvino", "torch", "transformers", "tokenizers", "numpy")
+    return {name: installed(name) for name in names}

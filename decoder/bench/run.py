@@ -3,26 +3,36 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import PurePath
 
 from decoder.assemble import Assembly
 from decoder.bench.identity import TIE_MARGIN, Identity, compare
 from decoder.bench.tasks import Task
-from decoder.local_engine import prefill
+from decoder.bench.truth import prompt_of
+from decoder.languages import language_of
 from decoder.prompt import to_lf
 from decoder.sampler import Sampler
 from decoder.sampling import GREEDY_BELOW
 from decoder.speculate import speculate
 from decoder.tally import Tally
 from decoder.wire.messages import Complete, Draft, Sampling, Speculation
+from drafting.corpus import Corpus
 from drafting.interface import Array
 from drafting.lines import split_lines
+from drafting.prefix_cache import prefill
 
-PROMPT_TOKENS = 600
 PLAIN, UNDRAFTED = "plain", "undrafted"
 """One row a forward pass, the baseline of speed; as many rows as with drafts but none drafted, that of identity."""
 
-MODES: dict[str, Draft] = {PLAIN: "none", UNDRAFTED: "none", "lookup": "lookup", "model": "model", "auto": "auto"}
+MODES: dict[str, Draft] = {
+    PLAIN: "none",
+    UNDRAFTED: "none",
+    "lookup": "lookup",
+    "syntax": "syntax",
+    "model": "model",
+    "auto": "auto",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,24 @@ class Run:
 def runs(modes: Sequence[str], gammas: Sequence[int | None]) -> list[Run]:
     """Every mode with every draft length; those that draft nothing once."""
     return [Run(mode, gamma) for mode in modes for gamma in (gammas if MODES[mode] != "none" else (None,))]
+
+
+def request_for(run: Run, task: Task) -> Complete:
+    """As far as drafters look at it; the prompt is made by the bench."""
+    language = language_of(PurePath(task.path))
+    return Complete(0, task.path, language, prefix="", suffix="", draft=MODES[run.mode], gamma=run.gamma)
+
+
+@contextmanager
+def opened(corpus: Corpus, task: Task) -> Iterator[None]:
+    """What else was open in the editor is in the corpus meanwhile, and no other task's buffers are."""
+    for buffer in task.open_buffers:
+        corpus.open(buffer.path, split_lines(buffer.text), language=language_of(PurePath(buffer.path)))
+    try:
+        yield
+    finally:
+        for buffer in task.open_buffers:
+            corpus.close(buffer.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +97,7 @@ class Bench:
         self._baseline = next((name for name in (UNDRAFTED, PLAIN) if name in modes), None)
         self._max_tokens = max_tokens
         self._sampling = sampling
+        self._tuners = {run.mode: assembly.drafters.fresh_tuner() for run in chosen}
         self._is_bitwise = assembly.loaded.exactness.kind == "bitwise"
         tokenizer = assembly.tokenizer
         self.stop_ids = tokenizer.eos_ids | tokenizer.special_ids
@@ -80,33 +109,30 @@ class Bench:
 
     def _task(self, task: Task, turn: int) -> list[Outcome]:
         prompt = self.prompt(task)
-        for buffer in task.open_buffers:
-            self._assembly.corpus.open(buffer.path, split_lines(buffer.text))
-        for _ in prefill(self._target, prompt[:-1]):
-            pass
         done: dict[str, tuple[Tally, float]] = {}
-        for run in _rotated(self._runs, turn):  # none always runs first
-            done[run.name] = self._decode(prompt, run, self._max_tokens)
-        for buffer in task.open_buffers:
-            self._assembly.corpus.close(buffer.path)
+        with opened(self._assembly.corpus, task):
+            for _ in prefill(self._target, prompt[:-1]):
+                pass
+            for run in _rotated(self._runs, turn):  # none always runs first
+                done[run.name] = self._decode(prompt, run.mode, request_for(run, task), self._max_tokens)
         return [self._outcome(run, task, prompt, done) for run in self._runs]
 
     def prompt(self, task: Task) -> list[int]:
         """The last tokens of the text before the cursor, as all modes and peers get it."""
         tokenizer = self._assembly.tokenizer
-        tokens = tokenizer.encode(to_lf(task.prefix))[-PROMPT_TOKENS:]
-        return [*tokenizer.prompt_prefix, *tokens] or [min(self.stop_ids, default=0)]
+        return prompt_of(tokenizer, tokenizer.encode(to_lf(task.prefix)))
 
-    def _decode(self, prompt: Sequence[int], run: Run, max_tokens: int) -> tuple[Tally, float]:
-        request = replace(_REQUEST, draft=MODES[run.mode], gamma=run.gamma)
+    def _decode(self, prompt: Sequence[int], mode: str, request: Complete, max_tokens: int) -> tuple[Tally, float]:
         sampler, tally = Sampler(self._sampling, self._assembly.rule), Tally()
         drafters = self._assembly.drafters
         gamma = drafters.gamma(request)
-        with self._rows_of(run.mode):
+        for _ in drafters.prepare(request, prompt):
+            pass
+        with self._rows_of(mode):
             started = time.perf_counter()
             for step in speculate(
                 self._target,
-                drafters.make(request, sampler),
+                drafters.make(request, sampler, self._tuners.get(mode)),
                 prompt,
                 sampler,
                 gamma=lambda: gamma,
@@ -114,6 +140,8 @@ class Bench:
                 stop_ids=self.stop_ids,
             ):
                 tally.add(step)
+                if mode != PLAIN:  # whose passes are of another kind
+                    drafters.learn(step)
             return tally, time.perf_counter() - started
 
     @contextmanager
@@ -163,10 +191,10 @@ class Bench:
     def _continue_baseline(self, context: Sequence[int], num_tokens: int) -> Sequence[int]:
         if num_tokens < 1 or context[-1] in self.stop_ids:
             return ()
-        return self._decode(context, Run(self._baseline or PLAIN, None), num_tokens)[0].tokens
+        return self._decode(context, self._baseline or PLAIN, _UNDRAFTED_REQUEST, num_tokens)[0].tokens
 
 
-_REQUEST = Complete(id=0, document="", language="", prefix="", suffix="")
+_UNDRAFTED_REQUEST = Complete(0, document="", language="", prefix="", suffix="", draft="none")
 
 
 def _rotated(chosen: Sequence[Run], turn: int) -> Sequence[Run]:

@@ -5,7 +5,7 @@ import json
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +31,28 @@ class Task:
     middle: str
     suffix: str
     open_buffers: tuple[OpenBuffer, ...]
+    is_whole_copy: bool = False
+    """Whether the middle stands whole elsewhere in the same file: a gift to lookup drafting."""
 
 
-def load_tasks(path: Path) -> list[Task]:
+def load_tasks(path: Path, *, whole_copies: bool = False) -> list[Task]:
     """All tasks of a folder NAME with NAME.jsonl.gz and NAME.buffers.jsonl.gz, or of one JSON Lines file.
 
-    In a single file (plain or gzip) the buffers' texts stand inside. Raises EngineError naming what cannot be used.
+    In a single file (plain or gzip) the buffers' texts stand inside.
+    whole_copies: those of NAME.wholecopy.jsonl.gz as well, which only a folder has.
+    Raises EngineError naming what cannot be used.
     """
+    if whole_copies and path.is_file():
+        raise EngineError(f"--wholecopy: whole copies are in a file of their own; name the folder around {path.name}")
     try:
         if path.is_dir():
             tasks = _rows(path / f"{path.name}.jsonl.gz")
+            copies = _rows(path / f"{path.name}.wholecopy.jsonl.gz") if whole_copies else []
             texts = {row["sha"]: row["text"] for row in _rows(path / f"{path.name}.buffers.jsonl.gz")}
         else:
-            tasks, texts = _rows(path), {}
+            tasks, copies, texts = _rows(path), [], {}
         found = [_task(row, texts) for row in tasks]
+        found += [replace(_task(row, texts), is_whole_copy=True) for row in copies]
     except FileNotFoundError as error:
         raise EngineError(f"no tasks at {path}: {error.filename} does not exist") from error
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:

@@ -1,5 +1,6 @@
 """A world of eight tokens, each of which depends on the one before: small enough to count all that is written."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -7,10 +8,15 @@ from scipy.stats import chisquare
 
 from decoder.sampling import probabilities
 from decoder.wire.messages import Sampling
+from drafting.cascade import Cascade, LookupCandidates
 from drafting.context_index import ContextIndex
+from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import Corpus
-from drafting.interface import Array
+from drafting.gamma import GammaTuner
+from drafting.interface import Array, Drafter
 from drafting.lookup import LookupDrafter
+from drafting.seam import Seam
+from drafting.syntax_drafter import SyntaxDrafter
 
 VOCABULARY = 8
 START = (5, 3, 1, 2, 3)
@@ -54,9 +60,32 @@ def significance(counts: Array, expected: Array) -> float:
 
 def lookup() -> LookupDrafter:
     """Drafts from 400 tokens of chance."""
-    corpus = Corpus(lambda text: list(map(int, text)))
-    corpus.open("x", ["".join(map(str, np.random.default_rng(3).integers(0, VOCABULARY, 400)))])
-    return LookupDrafter(ContextIndex(), corpus)
+    return LookupDrafter(ContextIndex(), _chance(str))
+
+
+def syntax() -> SyntaxDrafter:
+    """As `lookup`, with renamed matches: every token is a name or a mark."""
+    lexemes = ContextLexemes(lambda token: MARKS[token].encode())
+    seam = Seam(_tokens, lambda token: MARKS[token].encode())
+    return SyntaxDrafter(ContextIndex(), lexemes, seam, _chance(MARKS.__getitem__))
+
+
+def cascade(tuner: GammaTuner, lookup: LookupCandidates, model: Drafter) -> Cascade:
+    """All there is: lookup, the draft model, and lookup after it, by what `tuner` has learned so far."""
+    return Cascade(tuner, "x", lookup=lookup, model=model)
+
+
+MARKS = ("a;", "b;", "c;", "(", ")", "d;", "+", "e;")
+
+
+def _tokens(text: str) -> list[int]:
+    return [MARKS.index(mark) for mark in re.findall(r"\w;|[^\w;]", text)]
+
+
+def _chance(spell: Callable[[int], str]) -> Corpus:
+    corpus = Corpus((lambda text: list(map(int, text))) if spell is str else _tokens)
+    corpus.open("x", ["".join(spell(int(t)) for t in np.random.default_rng(3).integers(0, VOCABULARY, 400))])
+    return corpus
 
 
 def _summing_to_one(probabilities: Array) -> Array:

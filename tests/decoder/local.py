@@ -39,9 +39,10 @@ async def engine(
     buffer: str = "",
 ) -> AsyncIterator[LocalEngine]:
     target = model or ScriptedModel(REPLIES)
-    corpus = Corpus(TOKENIZER.encode)
+    corpus = Corpus(TOKENIZER.encode, TOKENIZER.token_bytes)
     corpus.open("2:other", split_lines(buffer))
-    made = LocalEngine(PrefixCache(target), TOKENIZER, Drafters(target, corpus, small), prompt_tokens=prompt_tokens)
+    drafters = Drafters(target, corpus, small, spelling=TOKENIZER)
+    made = LocalEngine(PrefixCache(target), TOKENIZER, drafters, prompt_tokens=prompt_tokens)
     try:
         yield made
     finally:

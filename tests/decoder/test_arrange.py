@@ -1,5 +1,7 @@
 """Where a pair goes on machines with GPUs: the memory plan, and what the settings leave to it."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +42,25 @@ def test_where_16_bits_are_too_many_8_are_taken_if_they_can_be_loaded(monkeypatc
     assert arrange(pair()).target == Place("torch", "cuda:0", "int8")
     on(monkeypatch, "h200:1", torchao=False)
     assert arrange(pair()).draft is None, "the target in bfloat16 leaves no room for the draft model"
+
+
+def test_a_checkpoint_that_is_quantised_already_is_loaded_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the loader was told int4, and refused to quantise it again
+    on(monkeypatch, "rtx4090:1")
+    settings = {
+        "model_type": "llama",
+        "num_hidden_layers": 2,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_attention_heads": 4,
+        "vocab_size": 256,
+        "max_position_embeddings": 4096,
+        "quantization_config": {"quant_method": "gptq", "bits": 4},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert arrange(DecoderConfig(model=str(tmp_path))).target == Place("torch", "cuda:0", "bfloat16")
 
 
 def test_settings_that_are_named_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,19 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from decoder import assemble as room
+from decoder import loading
 from decoder.assemble import assemble
 from decoder.config import DecoderConfig
 from decoder.engine import EngineError
+from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.wire.messages import Answer, Complete
 from tests.fakes import byte_tokenizer, tiny_transformer
 
@@ -90,6 +95,43 @@ def test_a_draft_model_on_another_engine_than_it_should_be_is_told(tmp_path: Pat
     path.write_text(json.dumps(settings | {"hidden_act": "relu"}), encoding="utf-8")
     config = DecoderConfig(model=str(target), draft_model=str(other), device="cpu", dtype="int8")
     assert f"openvino cannot run {other} (its activation is relu" in assemble(config).engine(config).description
+
+
+class Full:
+    """Stands before a loader; the first so many calls find no memory. wanted: context of each call."""
+
+    def __init__(self, load: Callable[..., Any], num_failures: int) -> None:
+        self._load = load
+        self._num_failures = num_failures
+        self.wanted: list[int] = []
+
+    def __call__(self, config: DecoderConfig, *arguments: Any) -> Any:
+        self.wanted.append(config.context_tokens)
+        if len(self.wanted) <= self._num_failures:
+            raise DeviceMemoryError("cpu", "the weights", None, "all of it")
+        return self._load(config, *arguments)
+
+
+def test_without_room_for_the_draft_model_the_target_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # it was loaded a second time, for minutes where it is large
+    target = str(saved(tmp_path, 1))
+    loads, draft_loads = Full(loading.load, 0), Full(loading.load_draft, 1)
+    monkeypatch.setattr(room, "load", loads)
+    monkeypatch.setattr(room, "load_draft", draft_loads)
+    parts = assemble(DecoderConfig(model=target, draft_model=target, device="cpu"))
+    assert parts.drafters._draft_cache is None
+    assert f"cpu is full: {target} does not draft" in parts.notes[0]
+    assert (len(loads.wanted), len(draft_loads.wanted)) == (1, 1)
+
+
+def test_a_target_is_loaded_again_with_less_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = str(saved(tmp_path, 1))
+    loads = Full(loading.load, 2)
+    monkeypatch.setattr(room, "load", loads)
+    parts = assemble(DecoderConfig(model=target, draft_model=target, device="cpu", context_tokens=2048))
+    assert loads.wanted == [2048, 2048, 1024]
+    assert len(parts.notes) == 2
+    assert parts.target.model.context_length == 1024
 
 
 def test_a_draft_model_that_speaks_otherwise_is_refused_by_name(tmp_path: Path) -> None:

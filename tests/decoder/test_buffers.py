@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from decoder.buffers import Buffers
 from decoder.wire.messages import BufferClosed, BufferEdited, BufferOpened, TextEdit
 from drafting.lines import split_lines
+from drafting.screening import MAX_BUFFER_CHARACTERS
 
 
 class Recorder:
@@ -11,18 +12,26 @@ class Recorder:
 
     def __init__(self) -> None:
         self.texts: dict[str, list[str]] = {}
+        self.languages: dict[str, str] = {}
+        self.skipped: dict[str, str] = {}
         self.given: list[list[str]] = []
 
-    def open(self, document: str, lines: list[str]) -> None:
+    def open(self, document: str, lines: list[str], *, language: str) -> None:
         self.given.append(lines)
         self.texts[document] = list(lines)
+        self.languages[document] = language
 
     def edit(self, document: str, first: int, num_removed: int, lines: list[str]) -> None:
         self.given.append(lines)
         self.texts[document][first : first + num_removed] = lines
 
+    def skip(self, document: str, reason: str) -> None:
+        self.texts.pop(document, None)
+        self.skipped[document] = reason
+
     def close(self, document: str) -> None:
-        del self.texts[document]
+        self.texts.pop(document, None)
+        self.skipped.pop(document, None)
 
 
 TEXT = st.text(alphabet="ab\r\n", max_size=12)
@@ -107,3 +116,35 @@ def test_closing_what_is_not_open_is_nothing() -> None:
     buffers.attach(index)
     assert buffers.apply(BufferClosed("1:x"))
     assert index.texts == {}
+
+
+def test_the_index_learns_the_language_also_when_it_comes_late() -> None:
+    buffers, early, late = Buffers(), Recorder(), Recorder()
+    buffers.attach(early)
+    buffers.apply(opened("a\n"))
+    buffers.attach(late)
+    assert early.languages == late.languages == {"1:x": "python"}
+
+
+def test_a_text_that_is_too_large_is_neither_kept_nor_split_and_its_versions_are_followed() -> None:
+    # twelve megabytes were split into lines on the event loop, which took 84 ms
+    buffers, index, late = Buffers(), Recorder(), Recorder()
+    buffers.attach(index)
+    large = "x\n" * MAX_BUFFER_CHARACTERS
+    assert buffers.apply(opened(large, version=1))
+    assert buffers.apply(edited(1, 2, TextEdit(0, 0, 0, 1, "y")))
+    assert not index.given
+    buffers.attach(late)
+    assert "too large" in late.skipped["1:x"]
+    assert buffers.apply(opened("small", version=3))
+    assert late.texts == {"1:x": ["small"]}
+
+
+def test_a_paste_that_is_too_large_takes_the_document_out_of_the_index() -> None:
+    buffers, index = Buffers(), Recorder()
+    buffers.attach(index)
+    buffers.apply(opened("a"))
+    assert buffers.apply(edited(1, 2, TextEdit(0, 0, 0, 0, "x\n" * MAX_BUFFER_CHARACTERS)))
+    assert buffers.apply(edited(2, 3, TextEdit(0, 0, 0, 0, "y")))
+    assert not index.texts
+    assert "too large" in index.skipped["1:x"]

@@ -43,10 +43,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: list[str]) -> Ru
     def assemble(_config: object, progress: Progress) -> Assembly:
         for step in steps:
             progress(step)
-        corpus = Corpus(byte_tokenizer().encode)
-        return Assembly(
-            byte_tokenizer(), PrefixCache(target), corpus, Drafters(target, corpus), loaded(target), "coupled"
-        )
+        tokenizer = byte_tokenizer()
+        corpus = Corpus(tokenizer.encode)
+        drafters = Drafters(target, corpus, spelling=tokenizer)
+        return Assembly(tokenizer, PrefixCache(target), corpus, drafters, loaded(target), "coupled")
 
     monkeypatch.setattr("decoder.complete_command.assemble", assemble)
     monkeypatch.chdir(tmp_path)
@@ -110,7 +110,6 @@ def test_sampling_is_as_asked_for(run: Run) -> None:
         (("--temperature", "inf"), "temperature inf is not between"),
         (("--seed", "9" * 30), "is not between"),
         (("--draft", "model"), "set draft_model in config.toml"),
-        (("--draft", "syntax"), "not available in this version"),
         (("--open", "missing.py"), "missing.py does not exist"),
     ],
 )

@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
 
-from decoder.drafters import LOOKUP_GAMMA, MODEL_GAMMA, Drafters, FirstOf, NoDrafter
+from decoder.drafters import Drafters, FirstOf, NoDrafter
 from decoder.engine import EngineError
 from decoder.sampler import Sampler
+from decoder.speculate import Step
 from decoder.wire import messages
 from decoder.wire.messages import Complete, Sampling
+from drafting.cascade import Permit
 from drafting.corpus import Corpus
-from drafting.interface import Array, Draft, Vocabulary
+from drafting.gamma import MOST_GAMMA
+from drafting.interface import Array, Draft, Learning, Vocabulary
 from drafting.small_model import VocabularyMismatchError
 from tests.fakes import FixedDrafter, NumpyModel
 
@@ -23,8 +26,18 @@ def digits(text: str) -> list[int]:
     return [int(character) for character in text if character.isdigit()]
 
 
+class Digits:
+    """A tokenizer with a token for each digit."""
+
+    def encode(self, text: str) -> list[int]:
+        return digits(text)
+
+    def token_bytes(self, token: int) -> bytes:
+        return b"%d " % token
+
+
 def drafters(*, small: bool = False, corpus: Corpus | None = None) -> Drafters:
-    return Drafters(NumpyModel(1), corpus or Corpus(digits), NumpyModel(2) if small else None)
+    return Drafters(NumpyModel(1), corpus or Corpus(digits), NumpyModel(2) if small else None, spelling=Digits())
 
 
 def test_the_first_drafter_with_something_to_say_speaks() -> None:
@@ -39,6 +52,7 @@ def test_the_first_drafter_with_something_to_say_speaks() -> None:
     [
         ("none", True, "none"),
         ("lookup", True, "lookup"),
+        ("syntax", True, "lookup"),
         ("model", True, "model"),
         ("auto", True, "lookup"),
         ("auto", False, "lookup"),
@@ -67,24 +81,23 @@ def test_the_draft_model_reads_the_prompt_where_it_may_be_asked(
     draft: messages.Draft, gamma: int | None, small: bool, evaluated: list[int]
 ) -> None:
     model = NumpyModel(2)
-    mine = Drafters(NumpyModel(1), Corpus(digits), model if small else None)
+    mine = Drafters(NumpyModel(1), Corpus(digits), model if small else None, spelling=Digits())
     list(mine.prepare(request(draft, gamma=gamma), CONTEXT))
     assert model.blocks == evaluated
 
 
-@pytest.mark.parametrize(("draft", "remedy"), [("syntax", "use 'lookup'"), ("model", "set draft_model in config.toml")])
 @pytest.mark.trap(23)
-def test_what_is_not_available_is_refused_with_a_remedy(draft: messages.Draft, remedy: str) -> None:
-    with pytest.raises(EngineError, match=remedy):
-        drafters().make(request(draft), SAMPLER)
+def test_what_is_not_available_is_refused_with_a_remedy() -> None:
+    with pytest.raises(EngineError, match=r"set draft_model in config\.toml"):
+        drafters().make(request("model"), SAMPLER)
 
 
 def test_the_lines_around_the_cursor_are_not_drafted_from() -> None:
     corpus = Corpus(digits)
-    corpus.open("1:x", ["1 2 7\n"] + ["0\n"] * 60 + ["1 2 8\n"])
+    corpus.open("1:x", ["1 2 7\n"] + ["0\n"] * 2000 + ["1 2 8\n"])
     own = drafters(corpus=corpus)
     assert own.make(request("lookup", line=0), SAMPLER).draft([4, 1, 2], 1).tokens == (8,)
-    assert own.make(request("lookup", line=61), SAMPLER).draft([4, 1, 2], 1).tokens == (7,)
+    assert own.make(request("lookup", line=2001), SAMPLER).draft([4, 1, 2], 1).tokens == (7,)
 
 
 @pytest.mark.trap(19)
@@ -92,7 +105,7 @@ def test_a_draft_model_of_another_vocabulary_is_refused_by_name() -> None:
     other = NumpyModel(2)
     other.vocabulary = Vocabulary(16, "another")
     with pytest.raises(VocabularyMismatchError, match="numpy-2"):
-        Drafters(NumpyModel(1), Corpus(digits), other)
+        Drafters(NumpyModel(1), Corpus(digits), other, spelling=Digits())
 
 
 class Elsewhere(NumpyModel):
@@ -104,8 +117,9 @@ class Elsewhere(NumpyModel):
 
 def test_drafted_rows_are_sent_to_where_the_target_computes() -> None:
     sampler = Sampler(Sampling(temperature=1.0), "rejection")
-    apart = Drafters(Elsewhere(1), Corpus(digits), NumpyModel(2)).make(request("model"), sampler).draft(CONTEXT, 2)
-    beside = drafters(small=True).make(request("model"), Sampler(Sampling(temperature=1.0), "rejection"))
+    there = Drafters(Elsewhere(1), Corpus(digits), NumpyModel(2), spelling=Digits())
+    apart = there.make(request("model", gamma=2), sampler).draft(CONTEXT, 2)
+    beside = drafters(small=True).make(request("model", gamma=2), Sampler(Sampling(temperature=1.0), "rejection"))
     together = beside.draft(CONTEXT, 2)
     assert apart.tokens == together.tokens
     assert np.array_equal(np.array(apart.probabilities), -np.array(together.probabilities))
@@ -113,7 +127,43 @@ def test_drafted_rows_are_sent_to_where_the_target_computes() -> None:
 
 def test_a_request_may_fix_the_length_of_drafts() -> None:
     mine = drafters(small=True)
-    assert mine.gamma(request("auto")) == LOOKUP_GAMMA
-    assert mine.gamma(request("model")) == MODEL_GAMMA
+    assert mine.gamma(request("auto")) == mine.gamma(request("model")) == MOST_GAMMA
     assert mine.gamma(request("model", gamma=0)) == 0
     assert mine.gamma(request("lookup", gamma=3)) == 3
+
+
+def test_under_load_the_draft_model_is_not_asked_and_not_even_prepared() -> None:
+    model = NumpyModel(2)
+    busy = Permit(model=False, only_free=True)
+    mine = Drafters(NumpyModel(1), Corpus(digits), model, spelling=Digits(), permit=lambda: busy)
+    list(mine.prepare(request("auto"), CONTEXT))
+    assert mine.make(request("auto"), SAMPLER).draft([1, 2, 3], 3).source != "model"
+    assert model.blocks == []
+
+
+def test_requests_share_what_was_learned_unless_they_bring_a_tuner_of_their_own() -> None:
+    mine = drafters()
+    apart = mine.fresh_tuner()
+    for tuner in (None, apart):
+        drafter = mine.make(request("lookup"), SAMPLER, tuner)
+        drafter.draft(CONTEXT, 3)
+        assert isinstance(drafter, Learning)
+        drafter.finish([*CONTEXT, 9])
+    assert mine.tuner.survival.state() == apart.survival.state() != {}
+
+
+def test_each_language_has_texts_and_keywords_of_its_own() -> None:
+    mine = drafters()
+    languages = [f"language-{number}" for number in range(20)]
+    for language in [*languages, languages[0]]:
+        asked = Complete(1, "1:x", language, "", "", draft="syntax", gamma=3)
+        assert mine.make(asked, SAMPLER).draft(CONTEXT, 3).tokens[0] == 3
+
+
+def test_passes_taken_refresh_their_costs() -> None:
+    mine = drafters()
+    before = mine.tuner.cost.of(16) / mine.tuner.cost.of(1)
+    for _ in range(200):
+        mine.learn(Step((1,), 0, 0, "none", num_rows=1, milliseconds=10.0))
+        mine.learn(Step((1,), 15, 0, "lookup", num_rows=16, milliseconds=100.0))
+    assert mine.tuner.cost.of(16) / mine.tuner.cost.of(1) > 3 * before

@@ -12,7 +12,7 @@ def encode(text: str) -> list[int]:
 
 
 def found(corpus: Corpus, pair: str) -> int:
-    return len(list(corpus.candidates((ord(pair[0]), ord(pair[1])), 100)))
+    return len(corpus.exact((ord(pair[0]), ord(pair[1])), 100))
 
 
 def test_changes_are_indexed_in_the_order_they_came() -> None:
@@ -22,7 +22,9 @@ def test_changes_are_indexed_in_the_order_they_came() -> None:
     indexing.edit("x", 0, 1, ["cd\n"])
     indexing.open("y", ["ef\n"])
     indexing.close("y")
+    indexing.skip("z", "secret")
     indexing.wait()
+    assert corpus.skipped == {"z": "secret"}
     assert (found(corpus, "ab"), found(corpus, "cd"), found(corpus, "ef")) == (0, 1, 0)
     indexing.stop()
 

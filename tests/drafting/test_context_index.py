@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drafting.context_index import ContextIndex
+from drafting.context_index import RECENT, ContextIndex
 
 TOKENS = st.lists(st.integers(0, 2), max_size=30)
 
@@ -15,15 +15,24 @@ def test_following_equals_an_index_built_anew(changes: list[tuple[int, list[int]
     followed = ContextIndex()
     tokens: list[int] = []
     for kept, added in changes:
+        recent = len(tokens) - min(kept, len(tokens)) <= RECENT and kept % 3 == 0
         tokens = tokens[:kept] + added
-        followed.follow(tuple(tokens) if kept % 2 else tokens)
+        followed.follow(tuple(tokens) if kept % 2 else tokens, recent=recent)
         rebuilt = ContextIndex()
         rebuilt.follow(tokens)
         assert followed.tokens == tokens
-        found = list(followed.candidates(limit))
-        assert found == list(rebuilt.candidates(limit))
-        naive = [end for end in range(len(tokens) - 1, 1, -1) if tokens[end - 2 : end] == tokens[-2:]]
-        assert found == naive[:limit]
+        found = list(followed.pairs(limit))
+        assert found == list(rebuilt.pairs(limit))
+        assert found == [end for end in range(len(tokens) - 1, 1, -1) if tokens[end - 2 : end] == tokens[-2:]][:limit]
+        singles = [end for end in range(len(tokens) - 1, 0, -1) if tokens[end - 1] == tokens[-1]]
+        assert list(followed.singles(limit)) == list(rebuilt.singles(limit)) == singles[:limit]
+
+
+def test_following_tells_how_much_stayed() -> None:
+    index = ContextIndex()
+    assert index.follow([1, 2, 3, 4]) == 0
+    assert index.follow([1, 2, 3, 4, 5]) == 4
+    assert index.follow([1, 2, 9], recent=True) == 2
 
 
 def test_an_index_does_not_change_with_the_list_it_was_given() -> None:
@@ -31,7 +40,7 @@ def test_an_index_does_not_change_with_the_list_it_was_given() -> None:
     tokens = [1, 2, 1, 2]
     index.follow(tokens)
     tokens.clear()
-    assert list(index.candidates(9)) == [2]
+    assert list(index.pairs(9)) == [2]
 
 
 def test_following_a_growing_text_costs_what_was_added() -> None:
@@ -41,5 +50,5 @@ def test_following_a_growing_text_costs_what_was_added() -> None:
     started = time.perf_counter()
     for token in range(50):
         text.append(token)
-        index.follow(text)
+        index.follow(text, recent=True)
     assert time.perf_counter() - started < 0.25, "an index over 20,000 tokens follows one token well under 5 ms"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drafting import lookup
+from drafting import exact, lookup
 from drafting.context_index import ContextIndex
 from drafting.corpus import Corpus
 from drafting.interface import Draft
@@ -98,7 +98,7 @@ def test_what_is_drafted_followed_the_longest_of_the_recent_matches(context: lis
 
 def naive_match(context: Sequence[int], end: int) -> int:
     length = 0
-    while length < min(end, lookup.MAX_MATCH) and context[end - 1 - length] == context[-1 - length]:
+    while length < min(end, exact.MAX_MATCH) and context[end - 1 - length] == context[-1 - length]:
         length += 1
     return length
 

@@ -2,15 +2,17 @@
 
 import os
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from decoder.bench.peers.cold_prompt import verdict
 from decoder.bench.peers.field import Entrant, Field, PeerOutcome
 from decoder.bench.peers.names import PeerName
+from decoder.bench.peers.ratio import ratio
 
 _RECORDED = ("GLIBC_TUNABLES", "THP_MEM_ALLOC_ENABLE", "OMP_NUM_THREADS")
 
@@ -49,25 +51,30 @@ def peers_report(field: Field, own: Sequence[OwnPace], *, looping: Collection[st
 
 
 def peers_table(result: dict[str, Any]) -> Table:
-    """For a person: every peer with its figures, our fastest mode against it, or why there are none."""
-    modes = result["modes"]
-    fastest = min(modes, key=lambda mode: float(modes[mode]["ms_per_task"])) if modes else ""
+    """For a person, 80 columns wide: our fastest mode, then every peer with its figures and ours against them.
+
+    as plain: texts that are those of the same engine and weights without drafts.
+    """
+    modes, cold = result["modes"], result["cold_prompt"]
+    fastest = min(modes, key=lambda mode: float(modes[mode]["ms_per_task"]))
     ratios = result["peer_ratios"]["all"].get(fastest, {})
     shown = Table(box=None, padding=(0, 1), pad_edge=False, collapse_padding=True)
+    shown.caption, shown.caption_justify = verdict(cold), "left"
     shown.add_column("peer", no_wrap=True)
-    for name in ("tok/s", "ms/task", "prefill ms", "own plain text", f"{fastest or 'ours'} is"):
+    for name in ("tok/s", "ms/task", f"{fastest} is", "prefill ms", "ours is", "as plain"):
         shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_row(f"ours, {fastest}", *_times(modes[fastest]), "", f"{cold['prefill_ms']:.0f}")
     for peer, column in result["peers"].items():
         if not column["tasks"]:
             continue
-        same, ratio = column["identity"], ratios.get(peer)
+        same = column["identity"]
         shown.add_row(
             peer,
-            f"{column['tokens_per_s']:.1f}",
-            f"{column['ms_per_task']:.0f}",
+            *_times(column),
+            _times_as_fast(ratios.get(peer)),
             f"{column['prefill_ms']:.0f}",
+            _times_as_fast(cold["ratios"].get(peer)),
             f"{same['identical']} of {same['compared']}" if same["compared"] else "",
-            f"{ratio['median']:.2f}x" if ratio else "",
         )
     return shown
 
@@ -75,6 +82,14 @@ def peers_table(result: dict[str, Any]) -> Table:
 def absences(result: dict[str, Any]) -> list[str]:
     """One line for each peer that is absent or stopped, and why."""
     return [f"{peer}: {column['reason']}" for peer, column in result["peers"].items() if column["reason"]]
+
+
+def _times(figures: dict[str, Any]) -> tuple[str, str]:
+    return f"{figures['tokens_per_s']:.1f}", f"{figures['ms_per_task']:.0f}"
+
+
+def _times_as_fast(found: dict[str, float] | None) -> str:
+    return f"{found['median']:.2f}x" if found else ""
 
 
 def _column(
@@ -121,22 +136,12 @@ def _ratios(outcomes: Sequence[PeerOutcome], own: Sequence[OwnPace]) -> dict[str
     for outcome in outcomes:
         if outcome.seconds_per_token is not None:
             theirs.setdefault(str(outcome.peer), {})[outcome.task_id] = outcome.seconds_per_token
-    ratios = {mode: {peer: _ratio(paces, mine) for peer, paces in theirs.items()} for mode, mine in ours.items()}
+    ratios = {mode: {peer: ratio(paces, mine) for peer, paces in theirs.items()} for mode, mine in ours.items()}
     if theirs:
         best = min(theirs, key=lambda peer: statistics.median(theirs[peer].values()))
         for of_mode in ratios.values():
             of_mode["best_peer"] = of_mode[best]
     return ratios
-
-
-def _ratio(theirs: Mapping[str, float], ours: Mapping[str, float]) -> dict[str, float]:
-    common = theirs.keys() & ours.keys()
-    if not common:
-        return {}
-    return {
-        "median": round(statistics.median(theirs[task] / ours[task] for task in common), 3),
-        "total": round(sum(theirs[task] for task in common) / sum(ours[task] for task in common), 3),
-    }
 
 
 def _transparent_hugepage() -> str:

@@ -1,7 +1,11 @@
 """The figures of a bench: medians over tasks, ratios task by task, looping texts apart."""
 
+from dataclasses import replace
+
+from rich.console import Console
+
 from decoder.bench.identity import Identity
-from decoder.bench.report import report
+from decoder.bench.report import report, table
 from decoder.bench.run import Outcome
 from decoder.bench.tasks import Task
 from decoder.wire.messages import Speculation
@@ -53,3 +57,31 @@ def test_every_verdict_is_counted_and_differing_tasks_are_named() -> None:
     result = report([*OUTCOMES, diverged], settings={})
     assert result["identity"] == {"identical": 3, "tie_break": 0, "diverged": 1}
     assert result["differing"] == ["a (lookup)"]
+
+
+def test_every_language_has_its_speed_over_plain() -> None:
+    modes = report(OUTCOMES, settings={})["modes"]
+    go = modes["lookup"]["by_language"]["go"]
+    assert (go["ratio"], go["ratio_total"]) == (1.25, 0.8)
+    assert (go["tokens_per_step"], go["acceptance"]) == (1.625, round(14 / 52, 3))
+    assert "ratio" not in modes["plain"]["by_language"]["go"]
+    assert "ratio" not in report(OUTCOMES[1::2], settings={})["modes"]["lookup"]["by_language"]["go"]
+
+
+def test_languages_are_rows_where_they_are_wanted() -> None:
+    result = report(OUTCOMES, settings={})
+    console = Console(width=80)
+    for wanted in (False, True):
+        with console.capture() as captured:
+            console.print(table(result, languages=wanted))
+        rows = [line.split()[0] for line in captured.get().splitlines()]
+        languages = ["go", "python"] if wanted else []
+        assert rows == ["mode", "plain", *languages, "lookup", *languages, "plain", "lookup"]
+
+
+def test_whole_copies_are_left_out_of_third_figures() -> None:
+    outcomes = [replace(each, task=replace(each.task, is_whole_copy=each.task.id == "a")) for each in OUTCOMES]
+    result = report(outcomes, settings={})
+    assert result["modes"]["lookup"]["without_whole_copies"]["tasks"] == 2
+    assert result["ratios"]["without_whole_copies"]["lookup"] == {"total": round(2 / 2.1, 3), "median": 5.25}
+    assert report(OUTCOMES, settings={})["modes"]["lookup"]["without_whole_copies"] == {}

@@ -13,21 +13,24 @@ from decoder import sampler, speculate
 from decoder.accept import Accepted
 from decoder.assemble import Assembly
 from decoder.bench.command import bench
+from decoder.bench.grade import grade
+from decoder.bench.recording import Recording
 from decoder.bench.run import Bench, Outcome, runs
-from decoder.bench.tasks import OpenBuffer, Task
-from decoder.drafters import LOOKUP_GAMMA, Drafters
+from decoder.bench.tasks import OpenBuffer, Task, load_tasks
+from decoder.drafters import Drafters
 from decoder.sampler import Sampler
 from decoder.wire.messages import Complete, Sampling
 from drafting.corpus import Corpus
+from drafting.gamma import MOST_GAMMA, GammaTuner
 from drafting.interface import Array, Draft, Drafter
 from drafting.prefix_cache import PrefixCache
-from tests.decoder.local import loaded
+from tests.decoder.local import PROBED, loaded
 from tests.fakes import ScriptedModel, byte_tokenizer
 
 REPLY = "compute(alpha, beta)\n"
 TASKS = (
     Task("one", "python", "a.py", "x = ", "", "", (OpenBuffer("b.py", f"y = {REPLY}"),)),
-    Task("two", "go", "a.go", "x = 1; x = ", "", "", (OpenBuffer("b.go", "x = compute(gamma)\n"),)),
+    Task("two", "go", "a.go", "# numbers\nx = 1; x = ", "", "", (OpenBuffer("b.go", "x = compute(gamma)\n"),)),
     Task("three", "go", "c.go", "", "", "", ()),
 )
 
@@ -66,8 +69,9 @@ class Counted(ScriptedModel):
 def assembly(model: ScriptedModel | None = None, *, context_length: int = 4096) -> Assembly:
     target = model or ScriptedModel({"x = ": REPLY}, context_length=context_length)
     tokenizer = byte_tokenizer()
-    corpus = Corpus(tokenizer.encode)
-    return Assembly(tokenizer, PrefixCache(target), corpus, Drafters(target, corpus), loaded(target), "coupled")
+    corpus = Corpus(tokenizer.encode, tokenizer.token_bytes)
+    drafters = Drafters(target, corpus, spelling=tokenizer, cost=PROBED.cost)
+    return Assembly(tokenizer, PrefixCache(target), corpus, drafters, loaded(target), "coupled")
 
 
 def outcomes(parts: Assembly, **settings: int) -> list[Outcome]:
@@ -89,16 +93,16 @@ def test_modes_write_the_same_text_and_lookup_does_so_in_fewer_steps() -> None:
 def test_the_prompt_is_evaluated_before_the_clock_starts() -> None:
     model = Counted({"x = ": REPLY})
     outcomes(assembly(model))
-    assert max(model.sizes) <= 1 + LOOKUP_GAMMA < len(TASKS[1].prefix)
+    assert max(model.sizes) <= 1 + MOST_GAMMA < len(TASKS[1].prefix)
 
 
 def test_no_mode_always_runs_first(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
     make = Drafters.make
 
-    def noted(self: Drafters, request: Complete, sampler: Sampler) -> Drafter:
+    def noted(self: Drafters, request: Complete, sampler: Sampler, tuner: GammaTuner | None = None) -> Drafter:
         ran.append(request.draft)
-        return make(self, request, sampler)
+        return make(self, request, sampler, tuner)
 
     monkeypatch.setattr(Drafters, "make", noted)
     outcomes(assembly())
@@ -198,6 +202,28 @@ def test_the_result_is_an_object_in_a_file_or_on_stdout(tmp_path: Path, monkeypa
         assert found["modes"]["lookup"]["by_language"]["python"]["tasks"] == 1
 
 
+def test_a_replay_of_the_recorded_texts_takes_the_steps_that_the_run_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, parts = tmp_path / "record.jsonl.gz", assembly()
+    result = command(tmp_path, parts, monkeypatch, "--gamma", "4", "--record", str(file), "--json", "-")
+    assert result.exit_code == 0, result.output
+    recording = Recording.read(file)
+    assert (recording.header.mode, recording.header.cost) == ("undrafted", PROBED.cost)
+    truths = recording.truths(load_tasks(tmp_path / "tasks.jsonl"), parts.tokenizer, "scripted")
+    [curve] = grade(truths, parts.tokenizer, runs(["lookup"], [4]), {"measured": PROBED.cost})["curves"].values()
+    ran = json.loads(result.stdout)["modes"]["lookup 4"]
+    assert ran["tokens_per_step"] > 2
+    assert {name: curve["modes"]["lookup 4"][name] for name in ("tokens_per_step", "acceptance")} == {
+        name: ran[name] for name in ("tokens_per_step", "acceptance")
+    }
+
+
+def test_a_record_needs_a_mode_without_drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = command(tmp_path, assembly(), monkeypatch, "--modes", "lookup", "--record", str(tmp_path / "file"))
+    assert (result.exit_code, "add undrafted to --modes" in result.stderr) == (2, True)
+
+
 def test_a_draft_length_named_twice_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # its outcomes were counted twice, under one name
     result = command(tmp_path, assembly(), monkeypatch, "--gamma", "4,1,04")
@@ -209,6 +235,7 @@ def test_a_draft_length_named_twice_is_wrong_usage(tmp_path: Path, monkeypatch: 
     ("arguments", "parts", "said"),
     [
         (("--json", "missing/result.json"), assembly(), "name a file in a folder that exists"),
+        (("--record", "missing/record.jsonl"), assembly(), "--record missing/record.jsonl cannot be written"),
         ((), assembly(context_length=512), "bench needs a window of 712 tokens, here it is 512"),
         ((), assembly(Broken({})), "logits are not finite"),
         (("--modes", "plain,model"), assembly(), "needs a draft model"),

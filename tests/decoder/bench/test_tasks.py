@@ -35,6 +35,22 @@ def test_an_empty_file_may_be_open(tmp_path: Path) -> None:
     assert load_tasks(file)[0].open_buffers == (OpenBuffer("__init__.py", ""),)
 
 
+def test_whole_copies_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
+    folder = tmp_path / "dev"
+    folder.mkdir()
+    for name, row in (("dev", ROW), ("dev.wholecopy", ROW | {"id": "t2"})):
+        (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    (folder / "dev.buffers.jsonl.gz").write_bytes(gzip.compress(b""))
+    assert [task.id for task in load_tasks(folder)] == ["t1"]
+    assert [(task.id, task.is_whole_copy) for task in load_tasks(folder, whole_copies=True)] == [
+        ("t1", False),
+        ("t2", True),
+    ]
+    (folder / "dev.wholecopy.jsonl.gz").unlink()
+    with pytest.raises(EngineError, match=r"dev\.wholecopy\.jsonl\.gz does not exist"):
+        load_tasks(folder, whole_copies=True)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

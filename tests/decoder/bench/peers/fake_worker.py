@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 SECONDS_PER_TOKEN = {"plain": 0.25, "lookup": 0.125}
+PREFILL_SECONDS = {"plain": 0.5, "lookup": 0.375}
 
 
 def say(**message: Any) -> None:
@@ -75,7 +76,7 @@ def run(name: str, prompt_ids: list[int], max_tokens: int) -> dict[str, Any]:
         "type": "PeerRun",
         "tokens": tokens,
         "num_timed": max_tokens - 1,
-        "prefill_seconds": 0.5,
+        "prefill_seconds": PREFILL_SECONDS[mode],
         "decode_seconds": seconds,
     }
 

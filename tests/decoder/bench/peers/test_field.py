@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from decoder.bench.peers.cold_prompt import ColdPrompt, cold_prompt_report, verdict
 from decoder.bench.peers.field import Field
 from decoder.bench.peers.names import choose_peers
 from decoder.bench.peers.peer import PeerSettings
@@ -14,6 +15,7 @@ from decoder.bench.peers.report import OwnPace, absences, peers_report, peers_ta
 COMMAND = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 PROMPTS = {"a": [10], "b": [50], "c": [97]}
 OWN = [OwnPace("auto", task, pace) for task, pace in (("a", 0.125), ("b", 0.0625), ("c", 0.25))]
+COLD = [ColdPrompt(task, 600, seconds) for task, seconds in (("a", 0.5), ("b", 0.25), ("c", 1.0))]
 
 
 def bench(peers: str, *, stop_ids: tuple[int, ...] = (), continue_seconds: float = 30.0) -> Field:
@@ -84,15 +86,39 @@ def test_absent_and_failing_peers_say_why_and_the_others_go_on(monkeypatch: pyte
     json.dumps(result)
 
 
-def test_the_table_has_a_row_for_each_peer_that_was_measured() -> None:
-    result = peers_report(bench("openvino-fp16"), OWN) | {"modes": {"auto": {"ms_per_task": 500.0}}}
-    table = peers_table(result)
-    assert table.row_count == 2
-    assert [list(column.cells)[1] for column in table.columns] == [
+def test_a_cold_prompt_is_ours_beside_every_peers_task_by_task() -> None:
+    outcomes = bench("openvino-plain-fp16,llama.cpp-q8_0").outcomes
+    result = cold_prompt_report(outcomes, COLD)
+    assert (result["prefill_ms"], result["prompt_tokens"]) == (500.0, 600)
+    assert result["by_task"]["b"] == {
+        "ours": 250.0,
+        "openvino-plain-fp16": 500.0,
+        "llama.cpp-plain-q8_0": 500.0,
+        "llama.cpp-lookup-q8_0": 375.0,
+    }
+    assert result["ratios"]["openvino-plain-fp16"] == {"median": 1.0, "total": round(1.5 / 1.75, 3)}
+    assert result["best_llama_cpp"] == "llama.cpp-lookup-q8_0"
+    assert verdict(result) == "cold prompt of 600 tokens: ours 500 ms, 0.75x as fast as llama.cpp-lookup-q8_0"
+    json.dumps(result)
+
+
+def test_without_llama_cpp_ours_stands_alone() -> None:
+    assert verdict(cold_prompt_report([], COLD)) == "cold prompt of 600 tokens: ours 500 ms"
+
+
+def test_the_table_has_a_row_for_us_and_for_each_peer_that_was_measured() -> None:
+    field = bench("openvino-fp16")
+    ours = {"modes": {"auto": {"tokens_per_s": 8.0, "ms_per_task": 500.0}}}
+    result = peers_report(field, OWN) | ours | {"cold_prompt": cold_prompt_report(field.outcomes, COLD)}
+    columns = [list(column.cells) for column in peers_table(result).columns]
+    assert [cells[0] for cells in columns] == ["ours, auto", "8.0", "500", "", "500", "", ""]
+    assert [cells[2] for cells in columns] == [
         "openvino-lookup-fp16",
         "8.0",
         "500",
-        "500",
-        "2 of 3",
         "1.00x",
+        "375",
+        "0.75x",
+        "2 of 3",
     ]
+    assert len(columns[0]) == 3

@@ -1,0 +1,45 @@
+"""Reads the latency log back: its answers since a time, one after the other, however the file ends."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from decoder.telemetry import RECORD_VERSION
+
+
+class AnswerLog:
+    """The log in a directory with the part that was set aside before it, read once.
+
+    num_unknown: records of another version that were passed over. num_torn: files that end, or go on, in what is no
+    record; what stands behind that is lost.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._paths = [directory / "telemetry.msgpack.1", directory / "telemetry.msgpack"]
+        self.num_unknown = 0
+        self.num_torn = 0
+
+    def answers(self, since: float = 0.0) -> Iterator[dict[str, Any]]:
+        """Records as `TelemetryLog` describes them, those not older than `since` (seconds since 1970)."""
+        for path in self._paths:
+            for record in self._records(path):
+                if not isinstance(record, dict) or record.get("v") != RECORD_VERSION:
+                    self.num_unknown += 1
+                elif record["kind"] == "answer" and record["time"] >= since:
+                    yield record
+
+    def _records(self, path: Path) -> Iterator[Any]:
+        try:
+            content = path.read_bytes()  # at most telemetry.MAX_BYTES
+        except FileNotFoundError:
+            return
+        records = msgpack.Unpacker()
+        records.feed(content)
+        try:
+            yield from records
+        except (ValueError, msgpack.UnpackException):
+            self.num_torn += 1
+        else:
+            self.num_torn += records.tell() < len(content)
