@@ -1,4 +1,4 @@
-"""`python -m benchmarks.lookup_speed`: time of a lookup draft over a full corpus, at cursors of the evaluation tasks."""
+"""`python -m benchmarks.lookup_speed`: time of a draft over a full corpus, at cursors of the tasks."""
 
 import sys
 import time
@@ -59,7 +59,7 @@ def main() -> int:
         start = max(1, len(tokenizer.encode(to_lf(task.prefix))) - 1)
         context, middle = written[max(0, start - CONTEXT_TOKENS) : start], written[start : start + MAX_WRITTEN]
         times["lookup"] += draft_times(LookupDrafter(ContextIndex(), corpus), context, middle)
-        times["syntax"] += draft_times(SyntaxDrafter(ContextIndex(), lexemes, seam, corpus), context, middle)
+        times["syntax"] += draft_times(SyntaxDrafter(lexemes, seam, corpus), context, middle)
     for name, found in times.items():
         p50, p99 = (quantiles(found, n=100)[rank - 1] for rank in (50, 99))
         share = 100 * p50 / (BLOCK_MS * 1_000)
@@ -84,7 +84,7 @@ def draft_times(drafter: Drafter, context: Sequence[int], middle: Sequence[int])
     """Microseconds of each draft but the first, which takes in the context, while one or two tokens come a step."""
     text = list(context)
     drafter.draft(text, GAMMA)
-    times = []
+    times: list[float] = []
     position = 0
     for num_tokens in cycle((1, 2, 2)):
         text += middle[position : position + num_tokens]

@@ -89,7 +89,7 @@ class Drafters:
         self._permit = permit
         self.tuner = self.fresh_tuner()
         self._context = ContextIndex()
-        self._written: dict[str, tuple[ContextIndex, ContextLexemes]] = {}
+        self._written: dict[str, ContextLexemes] = {}
         self._draft_cache: PrefixCache | None = None
         if draft_model is not None:
             require_same_vocabulary(target, draft_model)
@@ -124,14 +124,13 @@ class Drafters:
         excluded = self._corpus.run_at(request.document, request.line)
         if request.draft == "lookup":
             return LookupDrafter(self._context, self._corpus, excluded_run=excluded)
-        index, lexemes = self._text_in(request.language)
-        return SyntaxDrafter(index, lexemes, self._seam, self._corpus, excluded_run=excluded)
+        return SyntaxDrafter(self._text_in(request.language), self._seam, self._corpus, excluded_run=excluded)
 
-    def _text_in(self, language: str) -> tuple[ContextIndex, ContextLexemes]:
-        """The indexes of the text written last in a language; each has keywords of its own."""
+    def _text_in(self, language: str) -> ContextLexemes:
+        """The text written last in a language; each has keywords of its own."""
         if language not in self._written:
             keywords = self._corpus.syntax.keywords(language)
-            self._written[language] = ContextIndex(), ContextLexemes(self._spelling.token_bytes, keywords)
+            self._written[language] = ContextLexemes(self._spelling.token_bytes, keywords)
             if len(self._written) > MOST_LANGUAGES:
                 del self._written[next(iter(self._written))]
         return self._written[language]

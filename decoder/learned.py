@@ -62,7 +62,9 @@ class Learned:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             broken = self._path.with_suffix(".broken")
-            _log.warning("%s cannot be used (%s): set aside as %s, learning begins anew", self._path, error, broken.name)
+            _log.warning(
+                "%s cannot be used (%s): set aside as %s, learning begins anew", self._path, error, broken.name
+            )
             with suppress(OSError):
                 self._path.replace(broken)
             return {}

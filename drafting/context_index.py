@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TypeVar
 
 from drafting.prefix_cache import common_prefix
+
+Key = TypeVar("Key")
 
 RECENT = 64
 """Within a request a text changes only in so many last tokens: a drafter takes back what was not accepted."""
@@ -15,15 +17,18 @@ class ContextIndex:
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
+        self._follower: object = None
         self._singles: dict[int, list[int]] = {}
         self._pairs: dict[tuple[int, int], list[int]] = {}
 
-    def follow(self, tokens: Sequence[int], *, recent: bool = False) -> int:
+    def follow(self, tokens: Sequence[int], *, by: object = None) -> int:
         """Makes `tokens` the indexed sequence; returns how many of the tokens before were kept.
 
-        recent: the caller knows that they begin as those before, but perhaps for the last RECENT ones.
+        by: who asks. If it asked last as well, it vouches that all but the last RECENT of those tokens have stayed.
         """
-        kept = common_end(self.tokens, tokens) if recent else common_prefix(self.tokens, tokens)
+        is_same = by is not None and by is self._follower
+        kept = common_end(self.tokens, tokens) if is_same else common_prefix(self.tokens, tokens)
+        self._follower = by
         self._shrink(kept)
         for token in tokens[kept:]:
             self._append(token)
@@ -58,7 +63,7 @@ class ContextIndex:
 
 
 def common_end(old: Sequence[int], new: Sequence[int]) -> int:
-    """Length of the common prefix of two sequences that differ, if at all, after all but the last RECENT tokens of `old`.
+    """Length of the common prefix of two sequences that are known to agree but in the last RECENT tokens of `old`.
 
     >>> common_end([1, 2, 3, 4], [1, 2, 3, 9, 9])
     3
@@ -70,7 +75,7 @@ def common_end(old: Sequence[int], new: Sequence[int]) -> int:
     return start + common_prefix(old[start:length], new[start:length])
 
 
-def _pop(positions: dict[Any, list[int]], key: Any) -> None:
+def _pop(positions: dict[Key, list[int]], key: Key) -> None:
     found = positions[key]
     found.pop()
     if not found:

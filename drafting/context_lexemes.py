@@ -4,6 +4,7 @@ import codecs
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from drafting.context_index import ContextIndex
 from drafting.lexemes import Lexer
 
 KEY_LENGTH = 4
@@ -15,14 +16,16 @@ _MASK = (1 << 16 * KEY_LENGTH) - 1
 
 
 class ContextLexemes:
-    """Follows the tokens of a `ContextIndex`; the cost is that of what changed, and of at most 64 tokens before it.
+    """Following a changed sequence costs what changed, and at most 64 tokens before it.
 
+    index: its tokens. Whoever makes that follow a sequence must do so here.
     texts, gaps, symbols: as `Lexemes`; the complete lexemes.
     open: what is written behind them: blanks, and the beginning of a word or a line.
     whole: False where the tokens end inside a character.
     """
 
     def __init__(self, token_bytes: Callable[[int], bytes], keywords: frozenset[str] = frozenset()) -> None:
+        self.index = ContextIndex()
         self._token_bytes = token_bytes
         self._lexer = Lexer(keywords)
         self.texts: Sequence[str] = self._lexer.texts
@@ -44,9 +47,9 @@ class ContextLexemes:
     def whole(self) -> bool:
         return not self._pending
 
-    def follow(self, tokens: Sequence[int], kept: int) -> None:
-        """Makes `tokens` the sequence, of which the first `kept` were followed before."""
-        start = self._back_to(kept)
+    def follow(self, tokens: Sequence[int], *, by: object = None) -> None:
+        """As `ContextIndex.follow`."""
+        start = self._back_to(self.index.follow(tokens, by=by))
         self._asked = (0, "")
         for first in range(start, len(tokens), _CHUNK):
             self._feed(tokens[first : first + _CHUNK])

@@ -31,7 +31,6 @@ class LookupDrafter:
         self._index = index
         self._corpus = corpus
         self._excluded_run = excluded_run
-        self._follows = False
 
     def draft(self, context: Sequence[int], gamma: int) -> Draft:
         """As `Drafter.draft`. Every token was chosen deterministically."""
@@ -41,8 +40,7 @@ class LookupDrafter:
         """The best draft, and the best one that begins otherwise. `Draft.bucket`: tenths of certainty."""
         if gamma < 1:
             return []
-        self._index.follow(context, recent=self._follows)
-        self._follows = True
+        self._index.follow(context, by=self)
         best: list[ExactMatch] = []
         for match in sorted(self._matches(), key=lambda match: -match.length):
             if all(match.tokens[match.position] != other.tokens[other.position] for other in best):

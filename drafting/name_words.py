@@ -12,7 +12,7 @@ _LEAST_LETTERS = 2
 def changed_words(names: Mapping[str, str]) -> list[tuple[str, str]]:
     """The words by which names differ that differ in one word, before and after, in lower case.
 
-    >>> changed_words({"get_width": "get_height", "self": "self", "left": "x"})
+    >>> changed_words({"get_width": "get_height", "self": "self", "get_left": "x"})
     [('width', 'height')]
     """
     changed = (_changed_word(old, new) for old, new in names.items() if old != new)

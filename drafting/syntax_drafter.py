@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from heapq import nlargest
 from operator import itemgetter
 
-from drafting.context_index import ContextIndex
 from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import Corpus
 from drafting.exact import ExactMatch, exact_matches, token_matches
@@ -17,18 +16,18 @@ MAX_EXACT = 8
 MAX_RENAMED = 8
 """Earlier occurrences looked at, in the text itself and in the buffers each: bounds the time of a draft."""
 
-FEW = 4
+FEW = 8
 """With fewer exact matches, matches of a single token are asked as well; so many renamed ones vote."""
 
 SURE = 12
 """Tokens of an exact match that need no other kind of match beside it."""
 
-_LEAST_SHARE = 0.05
+_LEAST_SHARE = 0.1
 """Of the weightiest renamed match; one that says less is not worth encoding."""
 
 _CHARACTERS_PER_TOKEN = 4
 _LEXEMES_AHEAD = 4
-"""Enough to know the first token of what follows."""
+"""Enough to know the first token of what follows: marks in a row are often one token."""
 
 
 class SyntaxDrafter:
@@ -39,20 +38,18 @@ class SyntaxDrafter:
 
     def __init__(
         self,
-        index: ContextIndex,
         lexemes: ContextLexemes,
         seam: Seam,
         corpus: Corpus | None = None,
         *,
         excluded_run: int | None = None,
     ) -> None:
-        """index, lexemes: of the text that was written last, whichever it was; lexemes in the request's language."""
-        self._index = index
+        """lexemes: of the text that was written last, whichever it was, with the keywords of the request's language."""
+        self._index = lexemes.index
         self._lexemes = lexemes
         self._seam = seam
         self._corpus = corpus
         self._excluded_run = excluded_run
-        self._follows = False
 
     def draft(self, context: Sequence[int], gamma: int) -> Draft:
         """As `Drafter.draft`. Every token was chosen deterministically."""
@@ -65,15 +62,10 @@ class SyntaxDrafter:
         return [self._draft(choice, gamma) for choice in choices]
 
     def _choose(self, context: Sequence[int]) -> list[Choice]:
-        self._follow(context)
+        self._lexemes.follow(context, by=self)
         exact = self._exact()
         is_sure = any(voice.match.length >= SURE for voice in exact)
         return choose(exact, [] if is_sure else self._renamed())
-
-    def _follow(self, context: Sequence[int]) -> None:
-        kept = self._index.follow(context, recent=self._follows)
-        self._lexemes.follow(context, kept)
-        self._follows = True
 
     def _exact(self) -> list[Voice]:
         found = exact_matches(self._index, self._corpus, MAX_EXACT, excluded=self._excluded_run)
@@ -95,16 +87,15 @@ class SyntaxDrafter:
 
     def _tokens(self, match: RenamedMatch, max_lexemes: int, max_characters: int) -> tuple[int, ...]:
         text = match.continuation(max_lexemes, max_characters)
-        return self._seam.after(self._before(), text) if text else ()
-
-    def _before(self) -> tuple[str, tuple[int, ...]]:
-        return self._seam.before(self._index.tokens, len(self._lexemes.open.encode()))
+        if not text:
+            return ()
+        return self._seam.after(self._seam.before(self._index.tokens, len(self._lexemes.open.encode())), text)
 
     def _draft(self, choice: Choice, gamma: int) -> Draft:
         """Of the matches that agree on the next token, one that is renamed at most: encoding takes the most time."""
         bucket = int(choice.probability * 10)
-        exact = [(share, match) for share, match in choice.matches if isinstance(match, ExactMatch)][:FEW]
-        drafts = [(share, match.continuation(gamma)) for share, match in exact]
+        exact = [(share, match) for share, match in choice.matches if isinstance(match, ExactMatch)]
+        drafts = [(share, match.continuation(gamma)) for share, match in exact[:FEW]]
         share, first = choice.matches[0]
         if isinstance(first, ExactMatch):
             return Draft(agreed(drafts, gamma), "lookup", bucket=bucket, statement=first.statement())

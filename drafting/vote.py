@@ -19,7 +19,7 @@ _IN_TEXT_WEIGHT = 2.0
 _BIAS, _EXACT_LENGTH, _RENAMED_LENGTH, _EXACT, _BOTH, _ONE_TOKEN, _TEXT, _SETTLED = (
     -2.62, 0.75, 0.85, 1.90, -0.81, -0.80, 0.93, 0.80,
 )  # fmt: skip
-"""Of a softmax over the tokens that matches foresee and "another one": maximum likelihood on what was really written."""
+"""Of a softmax over the tokens that matches foresee and "another one": maximum likelihood on written texts."""
 
 
 class Voice(NamedTuple):
@@ -31,7 +31,7 @@ class Voice(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The matches that go on with one token, the weightiest first, each with its share of all that was said.
+    """Those that go on with one token, the weightiest first, each with its share of all that was said.
 
     probability: about how often that token is written.
     """

@@ -67,7 +67,7 @@ def syntax() -> SyntaxDrafter:
     """As `lookup`, with renamed matches: every token is a name or a mark."""
     lexemes = ContextLexemes(lambda token: MARKS[token].encode())
     seam = Seam(_tokens, lambda token: MARKS[token].encode())
-    return SyntaxDrafter(ContextIndex(), lexemes, seam, _chance(MARKS.__getitem__))
+    return SyntaxDrafter(lexemes, seam, _chance(MARKS.__getitem__))
 
 
 def cascade(tuner: GammaTuner, lookup: LookupCandidates, model: Drafter) -> Cascade:

@@ -15,9 +15,9 @@ def test_following_equals_an_index_built_anew(changes: list[tuple[int, list[int]
     followed = ContextIndex()
     tokens: list[int] = []
     for kept, added in changes:
-        recent = len(tokens) - min(kept, len(tokens)) <= RECENT and kept % 3 == 0
+        by = followed if kept % 3 == 0 and len(tokens) - kept <= RECENT else None
         tokens = tokens[:kept] + added
-        followed.follow(tuple(tokens) if kept % 2 else tokens, recent=recent)
+        followed.follow(tuple(tokens) if kept % 2 else tokens, by=by)
         rebuilt = ContextIndex()
         rebuilt.follow(tokens)
         assert followed.tokens == tokens
@@ -32,7 +32,8 @@ def test_following_tells_how_much_stayed() -> None:
     index = ContextIndex()
     assert index.follow([1, 2, 3, 4]) == 0
     assert index.follow([1, 2, 3, 4, 5]) == 4
-    assert index.follow([1, 2, 9], recent=True) == 2
+    assert index.follow([1, 2, 9], by=index) == 2
+    assert index.follow([1, 2, 9, 8], by=index) == 3
 
 
 def test_an_index_does_not_change_with_the_list_it_was_given() -> None:
@@ -50,5 +51,15 @@ def test_following_a_growing_text_costs_what_was_added() -> None:
     started = time.perf_counter()
     for token in range(50):
         text.append(token)
-        index.follow(text, recent=True)
+        index.follow(text, by=index)
     assert time.perf_counter() - started < 0.25, "an index over 20,000 tokens follows one token well under 5 ms"
+
+
+def test_a_sequence_in_between_is_noticed() -> None:
+    """Two requests may take turns: the second one's text is not taken for the first one's."""
+    index = ContextIndex()
+    first, second = [1] * 200, [2] * 200
+    index.follow(first, by="first")
+    index.follow(second, by="second")
+    assert index.follow([*first, 3], by="first") == 0
+    assert index.tokens == [*first, 3]

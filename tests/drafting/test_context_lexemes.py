@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drafting.context_index import RECENT
 from drafting.context_lexemes import ContextLexemes
 from drafting.lexemes import Lexer
 
@@ -11,10 +12,9 @@ def byte(token: int) -> bytes:
     return bytes((token,))
 
 
-def followed(*texts: bytes, kept: int = 0) -> ContextLexemes:
+def followed(text: bytes) -> ContextLexemes:
     lexemes = ContextLexemes(byte)
-    for text in texts:
-        lexemes.follow(list(text), kept)
+    lexemes.follow(list(text))
     return lexemes
 
 
@@ -25,8 +25,9 @@ def test_following_equals_reading_anew(changes: list[tuple[int, str]]) -> None:
     text = b""
     for kept, added in changes:
         kept = min(kept, len(text))
+        by = lexemes if len(text) - kept <= RECENT else None
         text = text[:kept] + added.encode()
-        lexemes.follow(list(text), kept)
+        lexemes.follow(list(text), by=by)
         anew = followed(text)
         assert (lexemes.texts, lexemes.gaps, lexemes.symbols) == (anew.texts, anew.gaps, anew.symbols)
         assert (lexemes.open, lexemes.whole) == (anew.open, anew.whole)
@@ -42,8 +43,8 @@ def test_its_lexemes_are_those_of_the_text() -> None:
     read = ContextLexemes(byte)
     data = text.encode()
     for end in range(1, len(data) + 1):
-        read.follow(list(data[:end]), end - 1)
-    assert (read.texts, read.open) == (lexer.texts, "\nx"[:0] + lexer.open)
+        read.follow(list(data[:end]), by=read)
+    assert (read.texts, read.open) == (lexer.texts, lexer.open)
 
 
 def test_it_tells_when_a_character_is_broken_off() -> None:

@@ -14,7 +14,7 @@ KEYWORDS = frozenset({"def", "return", "if"})
 
 def own(text: str) -> ContextLexemes:
     lexemes = ContextLexemes(lambda token: bytes((token,)), KEYWORDS)
-    lexemes.follow(list(text.encode()), 0)
+    lexemes.follow(list(text.encode()))
     return lexemes
 
 
@@ -120,5 +120,5 @@ def test_a_part_of_a_name_is_renamed_by_whole_words_only() -> None:
 def test_a_broken_character_at_the_end_matches_nothing() -> None:
     text = "f(a)\nf(b)\nf(c)🙂"
     lexemes = ContextLexemes(lambda token: bytes((token,)), KEYWORDS)
-    lexemes.follow(list(text.encode()[:-1]), 0)
+    lexemes.follow(list(text.encode()[:-1]))
     assert renamed_matches(lexemes, None, 8) == []

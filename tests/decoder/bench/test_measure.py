@@ -50,7 +50,9 @@ def test_a_cold_prompt_is_evaluated_as_a_whole_though_it_was_cached() -> None:
 def test_every_task_has_our_cold_prompt_beside_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = ScriptedModel({"x = ": "compute()\n"}, context_length=4096), byte_tokenizer()
     corpus = Corpus(tokenizer.encode)
-    parts = Assembly(tokenizer, PrefixCache(model), corpus, Drafters(model, corpus), loaded(model), "coupled")
+    parts = Assembly(
+        tokenizer, PrefixCache(model), corpus, Drafters(model, corpus, spelling=tokenizer), loaded(model), "coupled"
+    )
     monkeypatch.setattr("decoder.bench.measure.assemble", lambda _config, _told: parts)
     monkeypatch.setattr("decoder.bench.measure.model_folder", Path)
     monkeypatch.setattr("decoder.bench.measure.Field", partial(Field, command=WORKER))
