@@ -46,7 +46,7 @@ LEAST_COMPLETIONS = 5
 SPOTS = (
     Spot(SAMPLES / "shapes.py", '    def scaled(self, factor: float) -> "Rectangle":\n        '),
     Spot(SAMPLES / "test_shapes.py", "    def test_perimeter(self) -> None:\n        ", (SAMPLES / "shapes.py",)),
-    Spot(ROOT / "drafting" / "context_index.py", "            self.tokens.append(token)\n            "),
+    Spot(ROOT / "drafting" / "lines.py", "    lines[first : last + 1] = new\n    "),
     Spot(SAMPLES / "queue.ts", "  cancel(id: number): boolean {\n    "),
     Spot(SAMPLES / "queue.ts", "  clear(priority: Priority): number {\n    const kept = "),
     Spot(SAMPLES / "ring.go", "func (r *Ring) Max() (float64, error) {\n\t"),

@@ -119,7 +119,7 @@ class LocalEngine:
         self._keep_learned()
 
     def _serve(self, request: Complete, cancelled: threading.Event, ticket: Ticket, asked: float) -> Answer:
-        """Tells the governor of it, on the worker thread. A request that fails or is given up says nothing of the load."""
+        """As `_answer`, with the governor told. A request that fails or is given up says nothing of the load."""
         self._governor.start(ticket, time.monotonic())
         leave = self._governor.withdraw
         try:

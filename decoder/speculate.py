@@ -55,7 +55,7 @@ def speculate(
 
     The first token of `stop_ids` ends the text and is its last token. The context window ends it too: a full cache
     stops the loop without an error. Whenever the loop is left, by its end, an error or a `close()`, the target's
-    cache holds a prefix of the text, never a rejected token, and a drafter that is `Learning` is told how the text ended.
+    cache holds a prefix of the text, never a rejected token, and a `Learning` drafter is told how the text ended.
 
     gamma: asked before every step for the largest number of draft tokens. It must not depend on drawn draft tokens.
     Raises ValueError for an empty context or one that does not leave room for a token.
