@@ -18,7 +18,7 @@ class IndexingThread:
 
     def open(self, document: str, lines: Sequence[str], *, language: str = "plaintext") -> None:
         """As `Corpus.open`, soon."""
-        self._submit(lambda: self._corpus.open(document, lines, language=language))
+        self._submit(lambda: self._open(document, lines, language))
 
     def edit(self, document: str, first: int, num_removed: int, lines: Sequence[str]) -> None:
         """As `Corpus.edit`, soon."""
@@ -39,6 +39,11 @@ class IndexingThread:
     def stop(self) -> None:
         """Drops what is not indexed yet and ends the thread."""
         self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _open(self, document: str, lines: Sequence[str], language: str) -> None:
+        self._corpus.open(document, lines, language=language)
+        if reason := self._corpus.skipped.get(document):
+            _log.info("a buffer is not drafted from: %s", reason)
 
     def _submit(self, work: Callable[[], None]) -> None:
         def logged() -> None:

@@ -18,6 +18,10 @@ class Permit:
     only_free: bool = False
 
 
+_MODEL = Draft(source="model")
+"""Any draft of the model: before it has drawn, nothing else is known of it."""
+
+
 class LookupCandidates(Protocol):
     """A drafter whose drafts depend on the context alone, and that may know more than one."""
 
@@ -61,7 +65,7 @@ class Cascade:
         permit = self._permit()
         draft, worth = self._best_lookup(context, gamma, permit)
         if self._model and permit.model:
-            own = self._tuner.model(self._situation("model", 0), gamma)
+            own = self._tuner.model(self._situation(_MODEL), gamma)
             if own.gamma and own.tokens_per_ms >= (1 + LEAST_GAIN) * worth.tokens_per_ms:
                 draft = self._model_draft(context, own.gamma, gamma)
         self._last = (draft, len(context))
@@ -89,7 +93,7 @@ class Cascade:
         if self._lookup is None or gamma < 1:
             return best, best_worth
         for found in self._lookup.candidates(context, MOST_GAMMA):
-            situation = self._situation(found.source, found.bucket)
+            situation = self._situation(found)
             self._grading.add(situation, found, len(context))
             worth = self._tuner.lookup(situation, found.cut(gamma), only_free=permit.only_free)
             if not best.tokens or worth.tokens_per_ms >= (1 + LEAST_GAIN) * best_worth.tokens_per_ms:
@@ -99,7 +103,7 @@ class Cascade:
     def _model_draft(self, context: Sequence[int], length: int, gamma: int) -> Draft:
         assert self._model is not None
         draft = self._model.draft(context, length)
-        situation = self._situation("model", 0)
+        situation = self._situation(_MODEL)
         self._grading.add(situation, draft, len(context))
         if self._lookup is None or len(draft.tokens) < length or length >= gamma:
             return draft
@@ -107,12 +111,12 @@ class Cascade:
         reached = 1.0
         for hazard in self._tuner.survival.hazards(situation, length):
             reached *= hazard
-        ahead = self._situation(more.source, more.bucket)
+        ahead = self._situation(more)
         tail = more.cut(min(gamma - length, self._tuner.tail(length, reached, ahead, more)))
         return joined(draft, tail)
 
-    def _situation(self, source: str, bucket: int) -> Situation:
-        return Situation(self._language, source, bucket, self._previous)
+    def _situation(self, draft: Draft) -> Situation:
+        return Situation(self._language, draft.source, draft.bucket, self._previous, draft.alike)
 
 
 def joined(draft: Draft, tail: Draft) -> Draft:

@@ -17,6 +17,7 @@ class Draft:
         needs no rows.
     source: name of the drafter, for statistics.
     bucket: how sure the drafter is; drafts of one source and bucket stand about equally often.
+    alike: how much the place it was found at is like the cursor's, see `drafting.likeness`; 0 where that is unknown.
     statement: how many of the tokens still belong to the statement that the draft begins in, None if that is unknown.
     tail: (source, number of tokens) of what another drafter appended.
     """
@@ -25,6 +26,7 @@ class Draft:
     source: str = "none"
     probabilities: tuple[Array | None, ...] | None = None
     bucket: int = 0
+    alike: int = 0
     statement: int | None = None
     tail: tuple[str, int] = ("", 0)
 

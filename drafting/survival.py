@@ -29,13 +29,14 @@ _FAMILY_OF = {language: family for family, languages in _FAMILIES.items() for la
 class Situation(NamedTuple):
     """What the fate of a draft depends on.
 
-    bucket: as `Draft.bucket`; previous: how the draft before it fared, see `outcome`.
+    bucket, alike: as `Draft.bucket` and `Draft.alike`; previous: how the draft before it fared, see `outcome`.
     """
 
     language: str
     source: str
     bucket: int
     previous: int
+    alike: int = 0
 
 
 def outcome(num_drafted: int, num_accepted: int) -> int:
@@ -65,7 +66,7 @@ class Survival:
     """Discrete hazards with censoring: position k is tested only where all before it stood (Kaplan and Meier 1958).
 
     Every estimate leans on a more general one: file type and previous outcome on file type, that on the language's
-    family, that on all languages, that on what drafts of such a source and bucket do at first.
+    family, that on all languages, that on all drafts of such a source and bucket, that on what these do at first.
     """
 
     def __init__(self) -> None:
@@ -102,8 +103,8 @@ class Survival:
         """All that something was learned of, each with how many recent verifications of just that."""
         for key, counts in self._counts.items():
             if len(key) == len(Situation._fields) and counts.tested[1]:
-                source, bucket, language, previous = key
-                yield Situation(language, source, int(bucket), int(previous)), counts.tested[1]
+                source, bucket, alike, language, previous = key
+                yield Situation(language, source, int(bucket), int(previous), int(alike)), counts.tested[1]
 
     def state(self) -> dict[str, Any]:
         """For `restored`: plain lists and strings, rounded."""
@@ -123,7 +124,7 @@ class Survival:
                 raise ValueError(f"the counts of {name!r} make no sense")
             key = tuple(name.split("\t"))
             if len(key) == len(Situation._fields):
-                int(key[1]), int(key[3])
+                int(key[1]), int(key[2]), int(key[4])
             survival._counts[key] = counts
         return survival
 
@@ -143,13 +144,15 @@ def cold_start(source: str, bucket: int, position: int) -> float:
 
 def _keys(situation: Situation) -> tuple[tuple[str, ...], ...]:
     """From the most general to the most special."""
-    language, source, bucket, previous = situation
+    language, source, bucket, previous, alike = situation
     drafts = (source, str(bucket))
+    here = (*drafts, str(alike))
     return (
         drafts,
-        (*drafts, _FAMILY_OF.get(language, "other") + "*"),
-        (*drafts, language),
-        (*drafts, language, str(previous)),
+        here,
+        (*here, _FAMILY_OF.get(language, "other") + "*"),
+        (*here, language),
+        (*here, language, str(previous)),
     )
 
 

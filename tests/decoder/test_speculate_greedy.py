@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoder.cost import PassCost
 from decoder.drafters import FirstOf, NoDrafter
 from decoder.sampler import Sampler
 from decoder.speculate import speculate
@@ -15,10 +16,12 @@ from decoder.torch_model import TorchModel
 from decoder.wire.messages import Sampling
 from drafting.context_index import ContextIndex
 from drafting.corpus import Corpus
+from drafting.gamma import GammaTuner
 from drafting.interface import Drafter
 from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import SmallModelDrafter
+from tests.decoder.chain import cascade
 from tests.fakes import RandomDrafter, tiny_llama
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -43,6 +46,9 @@ def drafter(kind: str, seed: int, target_seed: int) -> Drafter:
             return SmallModelDrafter(PrefixCache(_fresh(target_seed + 1)), GREEDY.pick)
         case "the same model":
             return SmallModelDrafter(PrefixCache(_fresh(target_seed, copy=True)), GREEDY.pick)
+        case "cascade":
+            small = SmallModelDrafter(PrefixCache(_fresh(target_seed + 1)), GREEDY.pick)
+            return cascade(GammaTuner(PassCost((1, 16), (10.0, 12.0)), ms_per_draft_token=0.5), lookup, small)
         case "random":
             return RandomDrafter(seed, VOCABULARY)
         case _:
@@ -78,7 +84,8 @@ def written(
 
 
 @pytest.mark.parametrize(
-    "kind", ["lookup in the text", "lookup in a corpus", "another model", "the same model", "random", "first of"]
+    "kind",
+    ["lookup in the text", "lookup in a corpus", "another model", "the same model", "cascade", "random", "first of"],
 )
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(

@@ -25,9 +25,9 @@ def test_starts_from_what_the_bucket_says() -> None:
 
 
 def test_one_verification_by_hand() -> None:
-    """Each of the four levels averages the one before it, which counts for PRIOR_WEIGHT, with one success."""
+    """Each of the five levels averages the one before it, which counts for PRIOR_WEIGHT, with one success."""
     expected = cold_start("lookup", 5, 1)
-    for _ in range(4):
+    for _ in range(5):
         expected = (1 + PRIOR_WEIGHT * expected) / (1 + PRIOR_WEIGHT)
     assert learned(1, 1, fell=False).hazards(PYTHON, 1) == [pytest.approx(expected)]
 
