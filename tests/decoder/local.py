@@ -7,6 +7,8 @@ from typing import Any
 from decoder.cost import PassCost
 from decoder.drafters import Drafters
 from decoder.exactness import Exactness
+from decoder.governor import Governor
+from decoder.learned import Learned
 from decoder.loading import Loaded, Place
 from decoder.local_engine import LocalEngine
 from decoder.remembered import Probed
@@ -37,12 +39,21 @@ async def engine(
     small: LanguageModel | None = None,
     prompt_tokens: int = 512,
     buffer: str = "",
+    governor: Governor | None = None,
+    learned: Learned | None = None,
 ) -> AsyncIterator[LocalEngine]:
     target = model or ScriptedModel(REPLIES)
     corpus = Corpus(TOKENIZER.encode, TOKENIZER.token_bytes)
     corpus.open("2:other", split_lines(buffer))
     drafters = Drafters(target, corpus, small, spelling=TOKENIZER)
-    made = LocalEngine(PrefixCache(target), TOKENIZER, drafters, prompt_tokens=prompt_tokens)
+    made = LocalEngine(
+        PrefixCache(target),
+        TOKENIZER,
+        drafters,
+        prompt_tokens=prompt_tokens,
+        governor=governor,
+        learned=learned,
+    )
     try:
         yield made
     finally:

@@ -4,11 +4,14 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from decoder.engine import EngineError
+from decoder.governor import Governor
+from decoder.learned import Learned
 from decoder.wire.messages import Answer, Draft
 from drafting.interface import Array
 from tests.decoder.local import REPLIES, ask, engine
@@ -81,6 +84,34 @@ async def test_a_request_cancelled_in_the_queue_is_never_begun_and_waits_for_nob
                 await second
         model.open.set()
         assert (await first).text == "compute(a, b)"
+
+
+async def test_the_governor_counts_who_waits_and_not_who_left() -> None:
+    model, governor = GatedModel(REPLIES), Governor()
+    async with engine(model, governor=governor) as made:
+        model.open.clear()
+        first = asyncio.create_task(made.complete(ask("x = ")))
+        await until(lambda: model.begun == 1)
+        others = [asyncio.create_task(made.complete(ask("last = ", id=id))) for id in (2, 3)]
+        await until(lambda: governor.load(time.monotonic()).waiting == 2)
+        assert not governor.permit(time.monotonic()).model
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        assert governor.load(time.monotonic()).waiting == 0
+        assert governor.permit(time.monotonic()).model
+        first.cancel()
+        model.open.set()
+        await asyncio.gather(first, return_exceptions=True)
+        assert governor.load(time.monotonic()).service == 0.0  # who was given up says nothing of the load
+
+
+async def test_what_was_learned_is_kept_when_the_engine_closes(tmp_path: Path) -> None:
+    learned = Learned(tmp_path / "gamma.json")
+    async with engine(learned=learned, buffer="y = compute(a, c)\n") as made:
+        await made.complete(ask("z = compute(a, b)\nx = ", draft="syntax"))
+    assert learned.models() == ["scripted"]
+    assert learned.survival("scripted").state()
 
 
 async def test_typing_fast_serves_the_last_request_and_at_most_one_step_of_the_others() -> None:
