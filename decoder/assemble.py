@@ -1,6 +1,7 @@
 """Puts the decoder together from its settings: the one place that knows which classes stand behind the protocols."""
 
 import gc
+import logging
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,11 +9,12 @@ from pathlib import Path
 from decoder.accept import AcceptanceRule
 from decoder.arrange import arrange
 from decoder.config import DecoderConfig, Dtype
-from decoder.drafters import Drafters
+from decoder.cost import measure_draft_step
+from decoder.drafters import UNMEASURED_DRAFT, Drafters
 from decoder.engine import EngineError
 from decoder.governor import Governor
 from decoder.learned import Learned
-from decoder.loading import Loaded, LoadedDraft, Progress, load, load_draft
+from decoder.loading import Loaded, LoadedDraft, NoMemoryError, Progress, load, load_draft
 from decoder.local_engine import LocalEngine
 from decoder.models.catalog import Catalog, CatalogError
 from decoder.models.store import ModelStore, ModelStoreError
@@ -24,6 +26,8 @@ from drafting.small_model import VocabularyMismatchError
 
 LEAST_CONTEXT_TOKENS = 512
 """A window shorter than this would hold no useful prompt: rather no completions than bad ones."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class _Models:
         self._draft_folder = model_folder(config.draft_model) if config.draft_model else None
         self.tokenizer = Tokenizer.load(self._folder)
         self.arrangement = arrange(config)
+        self.given_up: list[str] = []
         self._target: tuple[int, Loaded] | None = None
 
     @property
@@ -101,10 +106,16 @@ class _Models:
         name, device = (self._config.draft_model, draft.device) if draft else ("", "")
         return Demand(self.arrangement.context_tokens, draft_model=name, draft_device=device)
 
+    def give_up(self, sentence: str) -> None:
+        """Keeps what is told of something that was given up for want of memory."""
+        _log.warning("%s", sentence)  # without a log, as in `draftline complete`, it is told on stderr
+        self.given_up.append(sentence)
+
     def load(self, demand: Demand) -> tuple[Loaded, LoadedDraft | None]:
         """Target and draft model. Raises DeviceMemoryError where a device has no room for them.
 
-        A target that was loaded before, for as long a context, is kept: giving up the draft model costs no time.
+        A draft model that finds no room in the host's memory is given up at once. A target that was loaded before,
+        for as long a context, is kept: giving up the draft model costs no time.
         """
         target = self._load_target(demand.context_tokens)
         if not demand.draft_model or self._draft_folder is None or self.arrangement.draft is None:
@@ -112,7 +123,11 @@ class _Models:
         config = replace(self._config, context_tokens=demand.context_tokens)
         tokenizer = Tokenizer.load(self._draft_folder)
         place, name = self.arrangement.draft, config.draft_model
-        return target, load_draft(config, place, name, self._draft_folder, tokenizer, self._progress)
+        try:
+            return target, load_draft(config, place, name, self._draft_folder, tokenizer, self._progress)
+        except NoMemoryError as error:
+            self.give_up(f"{name} does not draft: {error}, or unset draft_model")
+            return target, None
 
     def _load_target(self, context_tokens: int) -> Loaded:
         if self._target is not None and self._target[0] == context_tokens:
@@ -127,9 +142,8 @@ class _Models:
 
 def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
     models = _Models(config, progress)
-    notes: list[str] = []
     least = min(LEAST_CONTEXT_TOKENS, models.demand.context_tokens)
-    (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=notes.append)
+    (loaded, draft), _ = settle(models.load, models.demand, least_context=least, say=models.give_up)
     corpus = Corpus(models.tokenizer.encode, models.tokenizer.token_bytes)
     draft_model = draft.model if draft else None
     governor = Governor()
@@ -139,11 +153,12 @@ def _assemble(config: DecoderConfig, progress: Progress) -> Assembly:
         draft_model,
         spelling=models.tokenizer,
         cost=loaded.probed.cost,
+        ms_per_draft_token=measure_draft_step(draft_model) if draft_model else UNMEASURED_DRAFT,
         permit=lambda: governor.permit(time.monotonic()),
     )
     target = PrefixCache(loaded.model)
-    given_up = (*models.arrangement.notes, *notes, *([draft.place.note] if draft and draft.place.note else []))
-    return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), governor, given_up)
+    notes = (*models.arrangement.notes, *models.given_up, *([draft.place.note] if draft and draft.place.note else []))
+    return Assembly(models.tokenizer, target, corpus, drafters, loaded, _rule(config, loaded), governor, notes)
 
 
 def _rule(config: DecoderConfig, loaded: Loaded) -> AcceptanceRule:

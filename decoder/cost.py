@@ -4,6 +4,8 @@ import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 
 import numpy as np
 
@@ -25,6 +27,13 @@ class PassCost:
 
     rows: tuple[int, ...]
     milliseconds: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a table that says nothing: two sizes at least, ascending, that take some time."""
+        ascending = all(left < right for left, right in pairwise(self.rows))
+        sensible = all(0 < each < inf for each in self.milliseconds)
+        if not (ascending and sensible and 2 <= len(self.rows) == len(self.milliseconds)):
+            raise ValueError(f"passes of {self.rows} rows cannot cost {self.milliseconds} ms")
 
     def of(self, rows: int) -> float:
         """Of a pass with so many rows, between measured ones in proportion, beyond the last by the last slope.
@@ -48,11 +57,12 @@ class LiveCost:
         self._table = table
         self._pace = 1.0
         self._factors = [1.0] * len(table.rows)
+        self._counts = [0] * len(table.rows)
         self._current = table
 
     def of(self, rows: int) -> float:
-        """As `PassCost.of`, by the table as it is now."""
-        return self._current.of(rows)
+        """As `PassCost.of`, as it is now."""
+        return self._pace * self._current.of(rows)
 
     def learn(self, rows: int, milliseconds: float) -> None:
         """A pass of so many rows took so long. One that took far longer than ever waited for something else."""
@@ -61,7 +71,9 @@ class LiveCost:
             ratio = self._pace * (_OUTLIER if ratio > self._pace else 1 / _OUTLIER)
         self._pace *= (ratio / self._pace) ** _PACE_RATE
         nearest = min(range(len(self._factors)), key=lambda index: abs(self._table.rows[index] - rows))
-        self._factors[nearest] *= (ratio / self._pace / self._factors[nearest]) ** _FACTOR_RATE
+        self._counts[nearest] += 1
+        rate = max(_FACTOR_RATE, 1 / (self._counts[nearest] + 4))  # the first passes of a size tell most
+        self._factors[nearest] *= (ratio / self._pace / self._factors[nearest]) ** rate
         costs = [ms * factor for ms, factor in zip(self._table.milliseconds, self._factors, strict=True)]
         self._current = PassCost(self._table.rows, _rising(costs))
 
@@ -88,6 +100,22 @@ def measure_cost(model: LanguageModel) -> PassCost:
                 times[rows].append(taken)
     model.rewind(0)
     return PassCost(MEASURED_ROWS, _rising([min(times[rows]) for rows in MEASURED_ROWS]))
+
+
+def measure_draft_step(model: LanguageModel) -> float:
+    """Milliseconds of a draft token: the quickest of a few passes of one row; the cache is empty after."""
+    random = np.random.default_rng(0)
+    held = min(_CONTEXT, model.context_length - _REPEATS - 1)
+    text = [int(token) for token in random.integers(0, model.vocabulary.size, held + _REPEATS + 1)]
+    model.rewind(0)
+    model.extend(text[:held], last=0)
+    times = []
+    for token in text[held:]:
+        started = time.perf_counter()
+        model.extend([token], last=1)
+        times.append(1000 * (time.perf_counter() - started))
+    model.rewind(0)
+    return min(times[1:])
 
 
 def _rising(values: Sequence[float]) -> tuple[float, ...]:

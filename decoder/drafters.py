@@ -1,6 +1,7 @@
 """Which drafter serves a request: built for each one, over indexes and caches that outlive it."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from decoder.cost import LiveCost, PassCost
@@ -15,6 +16,7 @@ from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import Corpus
 from drafting.gamma import MOST_GAMMA, GammaTuner
 from drafting.interface import LanguageModel
+from drafting.likeness import Cursor
 from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
 from drafting.seam import Seam
@@ -22,7 +24,11 @@ from drafting.small_model import Receive, Receiving, SmallModelDrafter, catch_up
 from drafting.syntax_drafter import SyntaxDrafter
 
 UNMEASURED = PassCost((1, 16), (1.0, 1.6))
-"""Proportions of passes that nobody has timed."""
+UNMEASURED_DRAFT = 0.3
+"""Proportions of passes that nobody has timed, and of a draft token."""
+
+_WITHOUT_MODEL: dict[Draft, Draft] = {"auto": "syntax", "model": "none"}
+"""The ways of drafting that may ask the draft model, and what is left of each without it."""
 
 MOST_LANGUAGES = 8
 """Texts in so many languages stay indexed from request to request."""
@@ -76,9 +82,10 @@ class Drafters:
         *,
         spelling: Spelling,
         cost: PassCost = UNMEASURED,
+        ms_per_draft_token: float = UNMEASURED_DRAFT,
         permit: Callable[[], Permit] = Permit,
     ) -> None:
-        """cost: of the target's passes; permit: what the load allows at a step.
+        """cost: of the target's passes; ms_per_draft_token: of the draft model; permit: what the load allows at a step.
 
         Raises VocabularyMismatchError where the draft model speaks another vocabulary than the target.
         """
@@ -86,10 +93,11 @@ class Drafters:
         self._seam = Seam(spelling.encode, spelling.token_bytes)
         self._spelling = spelling
         self._cost = LiveCost(cost)
+        self._ms_per_draft_token = ms_per_draft_token
         self._permit = permit
         self.tuner = self.fresh_tuner()
         self._context = ContextIndex()
-        self._written: dict[str, ContextLexemes] = {}
+        self._written: dict[str, tuple[ContextLexemes, Cursor]] = {}
         self._draft_cache: PrefixCache | None = None
         if draft_model is not None:
             require_same_vocabulary(target, draft_model)
@@ -98,7 +106,7 @@ class Drafters:
 
     def fresh_tuner(self) -> GammaTuner:
         """One that has learned nothing yet."""
-        return GammaTuner(self._cost)
+        return GammaTuner(self._cost, ms_per_draft_token=self._ms_per_draft_token)
 
     def check(self, draft: Draft) -> None:
         """Raises EngineError for a way of drafting that is not available here."""
@@ -124,13 +132,17 @@ class Drafters:
         excluded = self._corpus.run_at(request.document, request.line)
         if request.draft == "lookup":
             return LookupDrafter(self._context, self._corpus, excluded_run=excluded)
-        return SyntaxDrafter(self._text_in(request.language), self._seam, self._corpus, excluded_run=excluded)
+        lexemes, cursor = self._text_in(request.language)
+        return SyntaxDrafter(lexemes, self._seam, self._corpus, cursor=cursor, excluded_run=excluded)
 
-    def _text_in(self, language: str) -> ContextLexemes:
-        """The text written last in a language; each has keywords of its own."""
-        if language not in self._written:
-            keywords = self._corpus.syntax.keywords(language)
-            self._written[language] = ContextLexemes(self._spelling.token_bytes, keywords)
+    def _text_in(self, language: str) -> tuple[ContextLexemes, Cursor]:
+        """The text written last in a language, and its end; each language has keywords and a grammar of its own."""
+        if language in self._written:
+            self._written[language] = self._written.pop(language)
+        else:
+            syntax, token_bytes = self._corpus.syntax, self._spelling.token_bytes
+            cursor = Cursor(language, syntax.grammar(language), token_bytes)
+            self._written[language] = ContextLexemes(token_bytes, syntax.keywords(language)), cursor
             if len(self._written) > MOST_LANGUAGES:
                 del self._written[next(iter(self._written))]
         return self._written[language]
@@ -140,10 +152,17 @@ class Drafters:
         if self._draft_cache is not None and self._may_ask(request):
             yield from catch_up(self._draft_cache, context)
 
+    def permitted(self, request: Complete) -> Complete:
+        """The request, without the draft model where the load rules that out.
+
+        Asked once, at the start: a draft model that has not read the prompt by then would have to do so within a step.
+        """
+        if request.gamma is not None or request.draft not in _WITHOUT_MODEL or self._permit().model:
+            return request
+        return replace(request, draft=_WITHOUT_MODEL[request.draft])
+
     def _may_ask(self, request: Complete) -> bool:
-        """Whether the draft model may draft. Under load it is not even brought up to date, and stays off to the end."""
-        wanted = request.draft in ("model", "auto") and self.gamma(request) > 0
-        return wanted and (request.gamma is not None or self._permit().model)
+        return request.draft in _WITHOUT_MODEL and self.gamma(request) > 0
 
     def learn(self, step: Step) -> None:
         """What the passes of the target cost today."""

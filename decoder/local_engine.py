@@ -84,6 +84,7 @@ class LocalEngine:
         self._governor = governor or Governor()
         self._learned = learned
         self._saved = time.monotonic()
+        self._saving: asyncio.Task[None] | None = None
         self._closing = threading.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
 
@@ -96,7 +97,7 @@ class LocalEngine:
         job = self._thread.submit(self._serve, request, cancelled, ticket, time.perf_counter())
         work = asyncio.wrap_future(job)
         try:
-            return await asyncio.shield(work)
+            answer = await asyncio.shield(work)
         except asyncio.CancelledError:
             if job.cancel():
                 self._governor.withdraw(ticket, time.monotonic())
@@ -111,12 +112,19 @@ class LocalEngine:
         finally:
             if work.done() and not work.cancelled():
                 work.exception()  # whoever cancelled does not ask for it
+        if time.monotonic() - self._saved > SAVE_SECONDS and not self._closing.is_set():
+            self._saved = time.monotonic()
+            self._saving = asyncio.create_task(self._keep_learned())
+        return answer
 
     async def aclose(self) -> None:
         """As `Engine.aclose`."""
         self._closing.set()
+        if self._saving:
+            await asyncio.wait([self._saving])
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
-        self._keep_learned()
+        if self._learned:
+            await asyncio.to_thread(self._learned.save, self.model, self._drafters.tuner.survival.state())
 
     def _serve(self, request: Complete, cancelled: threading.Event, ticket: Ticket, asked: float) -> Answer:
         """As `_answer`, with the governor told. A request that fails or is given up says nothing of the load."""
@@ -128,18 +136,18 @@ class LocalEngine:
             return answer
         finally:
             leave(ticket, time.monotonic())
-            if time.monotonic() - self._saved > SAVE_SECONDS:
-                self._keep_learned()
 
-    def _keep_learned(self) -> None:
-        self._saved = time.monotonic()
+    async def _keep_learned(self) -> None:
+        """Takes what there is between two requests, and writes the file beside the model's thread."""
         if self._learned:
-            self._learned.save(self.model, self._drafters.tuner.survival)
+            state = await asyncio.wrap_future(self._thread.submit(self._drafters.tuner.survival.state))
+            await asyncio.to_thread(self._learned.save, self.model, state)
 
     def _answer(self, request: Complete, cancelled: threading.Event, asked: float) -> Answer:
         """The whole path of a request, on the worker thread."""
         started = time.perf_counter()
         self._stop_if(cancelled)
+        request = self._drafters.permitted(request)
         if not request.prefix.strip():  # a model without any context writes noise
             return Answer(request.id, language=request.language, model=self.model, reason="suppressed:nothing_before")
         prompt = self._prompt(request)

@@ -56,6 +56,7 @@ class OpenVinoModel:
         num_blocks = max(kv_bytes // block_bytes, -(-(context_length + SPARE_ROWS) // BLOCK) + 1)
         self._caches = _allocate(self._request, num_blocks)
         self._sequence = PagedSequence(num_blocks)
+        self._sizes: set[int] = set()
         self._weights: ModelWeights | SafeTensors | None = None  # what the graph views must outlive it
 
     @staticmethod
@@ -148,6 +149,9 @@ class OpenVinoModel:
         stop = len(tokens) if len(tokens) - first >= self.min_rows else first + self.min_rows
         self._set(padded, past, np.arange(first, min(stop, num_rows) if last else first + 1))
         self._request.infer()
+        if self._weights is not None and num_rows not in self._sizes:
+            self._sizes.add(num_rows)  # some sizes of passes bring weights into another order, and read them for that
+            self._weights.release()
         self._sequence.tokens.extend(tokens)
         logits: NDArray[np.float32] = self._request.get_output_tensor(0).data[:, 0, : self.vocabulary.size]
         skipped = len(tokens) - last - first

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +78,9 @@ class Remembered:
             found = self._read()[_key(circumstances)]
             cost = PassCost(**{name: tuple(values) for name, values in found["cost"].items()})
             exactness = Exactness(**found["exactness"])
-            makes_sense = 1 <= exactness.min_rows <= exactness.max_rows and len(cost.rows) == len(cost.milliseconds) > 1
-        except (KeyError, TypeError, AttributeError):
+            return Probed(exactness, cost) if _is_exactness(exactness) and _is_cost(cost) else None
+        except (KeyError, TypeError, AttributeError, IndexError):
             return None
-        return Probed(exactness, cost) if makes_sense else None
 
     def add(self, circumstances: Sequence[str], found: Probed) -> None:
         """Of two processes that add at once one may be lost; it will probe again."""
@@ -89,8 +90,9 @@ class Remembered:
         """What the last load in these circumstances took, if `note_load` was told."""
         try:
             load = LastLoad(**self._read()[_key(circumstances)]["load"])
-            return LastLoad(float(load.seconds), int(load.resident_bytes))
-        except (KeyError, TypeError, ValueError):
+            seconds, held = float(load.seconds), float(load.resident_bytes)
+            return LastLoad(seconds, int(held)) if 0 <= seconds < math.inf and 0 <= held < math.inf else None
+        except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
     def note_load(self, circumstances: Sequence[str], load: LastLoad) -> None:
@@ -112,9 +114,25 @@ class Remembered:
     def _read(self) -> dict[str, Any]:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return content if isinstance(content, dict) else {}
+
+
+def _is_exactness(found: Exactness) -> bool:
+    """TypeError where its figures are none, as in `_is_cost`: what makes no sense would fail every request."""
+    rows = found.min_rows, found.max_rows
+    return (
+        found.kind in ("bitwise", "near-ties") and all(type(each) is int for each in rows) and 1 <= rows[0] <= rows[1]
+    )
+
+
+def _is_cost(found: PassCost) -> bool:
+    rows, milliseconds = found.rows, found.milliseconds
+    rises = all(left < right for left, right in pairwise((0, *rows)))
+    never_falls = all(left <= right for left, right in pairwise(milliseconds))
+    is_positive = 0 < milliseconds[0] <= milliseconds[-1] < math.inf
+    return len(rows) == len(milliseconds) > 1 and rises and never_falls and is_positive
 
 
 def _key(circumstances: Sequence[str]) -> str:

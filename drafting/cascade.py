@@ -1,5 +1,6 @@
 """Which drafter speaks at a step, and for how long: lookup where it knows more, the draft model where that pays."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -35,7 +36,7 @@ class Cascade:
 
     Lookup drafts first, for that costs nothing. Its draft is cut where further tokens would not pay; where the draft
     model promises more tokens per millisecond, the model drafts instead, and lookup continues after it. All lookup
-    drafts are graded on the text that came about, used or not.
+    drafts for the text are graded on what came about, used or not; one that continues the model's tokens is not.
 
     The choices depend on the text and on lookup's drafts, which are functions of the text; a token that the draft model
     has drawn is never taken back. So the acceptance rules keep the target's distribution.
@@ -63,11 +64,15 @@ class Cascade:
         """As `Drafter.draft`; often shorter than `gamma`."""
         self._look_back(context)
         permit = self._permit()
-        draft, worth = self._best_lookup(context, gamma, permit)
+        found, worth = self._best_lookup(context, gamma, permit)
+        draft = Draft()
         if self._model and permit.model:
             own = self._tuner.model(self._situation(_MODEL), gamma)
             if own.gamma and own.tokens_per_ms >= (1 + LEAST_GAIN) * worth.tokens_per_ms:
                 draft = self._model_draft(context, own.gamma, gamma)
+        if not draft.tokens:  # or the draft model's window is full
+            most = 0 if permit.only_free else min(gamma, len(found.tokens))
+            draft = found.cut(self._tuner.other(worth.gamma, most))
         self._last = (draft, len(context))
         return draft
 
@@ -97,23 +102,21 @@ class Cascade:
             self._grading.add(situation, found, len(context))
             worth = self._tuner.lookup(situation, found.cut(gamma), only_free=permit.only_free)
             if not best.tokens or worth.tokens_per_ms >= (1 + LEAST_GAIN) * best_worth.tokens_per_ms:
-                best, best_worth = found.cut(worth.gamma), worth
+                best, best_worth = found, worth
         return best, best_worth
 
     def _model_draft(self, context: Sequence[int], length: int, gamma: int) -> Draft:
         assert self._model is not None
+        started = time.perf_counter()
         draft = self._model.draft(context, length)
+        self._tuner.drafted(len(draft.tokens), 1000 * (time.perf_counter() - started))
         situation = self._situation(_MODEL)
         self._grading.add(situation, draft, len(context))
         if self._lookup is None or len(draft.tokens) < length or length >= gamma:
             return draft
         more = next(iter(self._lookup.candidates([*context, *draft.tokens], MOST_GAMMA)), Draft())
-        reached = 1.0
-        for hazard in self._tuner.survival.hazards(situation, length):
-            reached *= hazard
-        ahead = self._situation(more)
-        tail = more.cut(min(gamma - length, self._tuner.tail(length, reached, ahead, more)))
-        return joined(draft, tail)
+        tail = self._tuner.tail(situation, length, self._situation(more), more)
+        return joined(draft, more.cut(min(gamma - length, tail)))
 
     def _situation(self, draft: Draft) -> Situation:
         return Situation(self._language, draft.source, draft.bucket, self._previous, draft.alike)

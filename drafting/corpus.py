@@ -51,7 +51,7 @@ class Corpus:
 
     def open(self, document: str, lines: Sequence[str], *, language: str = "plaintext") -> None:
         """Takes in a whole document (again); `language` is its LSP identifier."""
-        self.close(document)
+        self._drop(document)
         opened = Document(document, language, lines)
         self._documents[document] = opened
         self._touch(opened)
@@ -75,11 +75,8 @@ class Corpus:
 
     def close(self, document: str) -> None:
         """Forgets a document; others may find room then."""
-        closed = self._documents.pop(document, None)
-        if closed is not None:
-            self._leave_out(closed)
+        if self._drop(document):
             self._balance()
-        self._skipped.pop(document, None)
 
     def skip(self, document: str, reason: str) -> None:
         """Forgets a document that is open, but is not to be indexed."""
@@ -106,6 +103,14 @@ class Corpus:
     def renamed(self, symbols: Symbols, limit: int, *, excluded: int | None = None) -> list[tuple[Passage, int]]:
         """As `exact`, for four symbols of lexemes in a row: passages, and lexeme positions after them."""
         return self._index.renamed(symbols, limit, excluded)
+
+    def _drop(self, document: str) -> bool:
+        """Forgets a document; returns whether it was there. The room that it leaves is the caller's to give away."""
+        dropped = self._documents.pop(document, None)
+        if dropped is not None:
+            self._leave_out(dropped)
+        self._skipped.pop(document, None)
+        return dropped is not None
 
     def _touch(self, document: Document) -> None:
         self._clock += 1

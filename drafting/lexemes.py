@@ -8,8 +8,10 @@ from sys import intern
 
 from drafting.passage import NAME, NEWLINE, NUMBER, Lexemes
 
-_LEXEME = re.compile(r"([^\S\n]*)(?:([^\W\d]\w*)|(\d\w*)|(\n[ \t]*)|([^\w\s]))")
-_NAME_GROUP, _NUMBER_GROUP, _NEWLINE_GROUP, _MARK_GROUP = 2, 3, 4, 5
+_LEXEME = re.compile(r"([^\S\n]*)(?:([^\W\d]\w*)|(\d\w*)|(\n[ \t]*)|([^\w\s])|\Z)")
+"""Blanks at the end match as well, all at once: else every one of them would be tried as their beginning."""
+
+_BLANKS_GROUP, _NAME_GROUP, _NUMBER_GROUP, _NEWLINE_GROUP, _MARK_GROUP = 1, 2, 3, 4, 5
 _LARGEST_SYMBOL = 0xFFFF
 
 _numbers = count(NEWLINE + 1)
@@ -35,7 +37,7 @@ class Lexer:
         end = 0
         for match in _LEXEME.finditer(text):
             group = match.lastindex
-            if match.end() == len(text) and group != _MARK_GROUP and not final:
+            if group == _BLANKS_GROUP or (match.end() == len(text) and group != _MARK_GROUP and not final):
                 break
             gap, written = match[1], match[group or 0]
             if group == _NAME_GROUP:

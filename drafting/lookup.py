@@ -7,7 +7,7 @@ from drafting.corpus import Corpus
 from drafting.exact import ExactMatch, exact_matches
 from drafting.interface import Draft
 
-MAX_CANDIDATES = 32
+MAX_CANDIDATES = 16
 """Earlier occurrences looked at, in the text itself and in the buffers: bounds the time of a draft."""
 
 _TENTHS = (0, 0, 4, 5, 6, 6, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 9)

@@ -1,7 +1,7 @@
 """The words that a name is made of: in `setWidth`, `get_width` and `WIDTH_MAX` the width may be renamed."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
@@ -9,26 +9,28 @@ _LEAST_LETTERS = 2
 """One letter says too little: `i` may become `j` without `i_max` becoming `j_max`."""
 
 
-def changed_words(names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The words by which names differ that differ in one word, before and after, in lower case.
+def renamed_in_part(name: str, names: Mapping[str, str]) -> str:
+    """`name` with those words changed by which other names changed that differ in one word, in the case it has them in.
 
-    >>> changed_words({"get_width": "get_height", "self": "self", "get_left": "x"})
-    [('width', 'height')]
-    """
-    changed = (_changed_word(old, new) for old, new in names.items() if old != new)
-    return list(dict.fromkeys(word for word in changed if word))
-
-
-def renamed_in_part(name: str, changed: Iterable[tuple[str, str]]) -> str:
-    """`name` with its words changed, in the case that it has them in.
-
-    >>> renamed_in_part("setWidth", [("width", "height")]), renamed_in_part("MAX_WIDTH", [("width", "height")])
+    >>> renamed_in_part("setWidth", {"width": "height"}), renamed_in_part("MAX_WIDTH", {"get_width": "get_height"})
     ('setHeight', 'MAX_HEIGHT')
+    >>> renamed_in_part("setWidth", {"get_width": "x"})
+    'setWidth'
     """
-    for word, other in changed:
-        if word in name.lower():
-            name = "".join([_cased(other, part) if part.lower() == word else part for part in _words(name)])
-    return name
+    changed = [(old, new) for old, new in names.items() if old != new]
+    return "".join([_renamed(part, changed) for part in _words(name)]) if changed else name
+
+
+def _renamed(part: str, changed: Sequence[tuple[str, str]]) -> str:
+    word = part.lower()
+    if len(word) < _LEAST_LETTERS:
+        return part
+    for old, new in changed:
+        if word in old.lower():  # splitting every name into words would take longer
+            found = _changed_word(old, new)
+            if found and found[0] == word:
+                return _cased(found[1], part)
+    return part
 
 
 @lru_cache(4096)
@@ -45,7 +47,7 @@ def _changed_word(old: str, new: str) -> tuple[str, str] | None:
     if len(changed) != 1:
         return None
     word, other = changed[0]
-    return changed[0] if word.isalpha() and other.isalpha() and len(word) >= _LEAST_LETTERS else None
+    return changed[0] if word.isalpha() and other.isalpha() else None
 
 
 def _cased(word: str, like: str) -> str:

@@ -4,12 +4,13 @@
 Baker 1993, doi:10.1145/167088.167115).
 """
 
-from collections.abc import Sequence
-
 from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import Corpus
-from drafting.name_words import changed_words, renamed_in_part
+from drafting.name_words import renamed_in_part
 from drafting.passage import NAME, NEWLINE, NUMBER, Lexemes
+
+LONGEST_WORD = 64
+"""Characters; what is longer is not written by hand, and takes long to encode."""
 
 MAX_MATCH = 32
 """Lexemes."""
@@ -25,6 +26,8 @@ class RenamedMatch:
     recent.
     """
 
+    __slots__ = ("_indentations", "_own_names", "length", "length_alike", "names", "own", "position", "rank", "source")
+
     def __init__(self, own: ContextLexemes, source: Source, position: int, rank: int = 0) -> None:
         self.own = own
         self.source = source
@@ -32,9 +35,7 @@ class RenamedMatch:
         self.rank = rank
         self.names: dict[str, str] = {}
         self._own_names: dict[str, str] = {}
-        self._changed: Sequence[tuple[str, str]] | None = None
         self._indentations: tuple[str, str] | None = None
-        self.length = self.length_alike = 0
         self._extend()
 
     @property
@@ -46,6 +47,8 @@ class RenamedMatch:
     def continuation(self, max_lexemes: int, max_characters: int) -> str:
         """What follows, in the names of the text, without what is open there; "" where it contradicts that."""
         source, typed, names = self.source, self.own.open, self.names
+        if len(typed) > LONGEST_WORD:
+            return ""
         stop = min(len(source.symbols), self.position + max_lexemes)
         first = source.gaps[self.position] + self._written(self.position, names)
         if not first.startswith(typed):
@@ -59,27 +62,31 @@ class RenamedMatch:
             if len(written) >= max_characters:
                 break
             written += source.gaps[position] + self._written(position, names)
-        return written
+        return written[: max_characters + LONGEST_WORD]
 
     def _extend(self) -> None:
-        symbols, others = self.own.symbols, self.source.symbols
+        symbols, other_symbols = self.own.symbols, self.source.symbols
         texts, other_texts = self.own.texts, self.source.texts
         names, own_names = self.names, self._own_names
-        end, other_end = len(symbols) - 1, self.position - 1
+        place, other_place = len(symbols), self.position
+        length = length_alike = 0
         alike = True
-        for length in range(min(MAX_MATCH, end + 1, other_end + 1)):
-            symbol = symbols[end - length]
-            if symbol != others[other_end - length]:
-                return
+        for _ in range(min(MAX_MATCH, place, other_place)):
+            place -= 1
+            other_place -= 1
+            symbol = symbols[place]
+            if symbol != other_symbols[other_place]:
+                break
             if symbol <= NUMBER:
-                written, other = texts[end - length], other_texts[other_end - length]
+                written, other = texts[place], other_texts[other_place]
                 if names.get(other, written) != written or own_names.get(written, other) != other:
-                    return
+                    break
                 names[other] = written
                 own_names[written] = other
                 alike = alike and written == other
-            self.length = length + 1
-            self.length_alike += alike
+            length += 1
+            length_alike += alike
+        self.length, self.length_alike = length, length_alike
 
     def _written(self, position: int, names: dict[str, str]) -> str:
         text, symbol = self.source.texts[position], self.source.symbols[position]
@@ -87,12 +94,7 @@ class RenamedMatch:
             return text
         if symbol == NEWLINE:
             return self._line_start(text)
-        return names.get(text) or (self._renamed_in_part(text) if symbol == NAME else text)
-
-    def _renamed_in_part(self, name: str) -> str:
-        if self._changed is None:
-            self._changed = changed_words(self.names)
-        return renamed_in_part(name, self._changed) if self._changed else name
+        return names.get(text) or (renamed_in_part(text, self.names) if symbol == NAME else text)
 
     def _name_in(self, typed: str) -> str:
         """The name being typed where the source has one not met yet: the newest that begins so, or just what is typed.

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-MAX_BUFFER_CHARACTERS = 1_000_000
-"""A longer buffer is not indexed: it is hardly written by hand, and would crowd out the others."""
+MAX_BUFFER_CHARACTERS = 400_000
+"""A longer buffer is not indexed: it is hardly written by hand, would crowd out the others, and
+parsing it would take as long as a forward pass."""
 
 LONG_LINE = 8_000
 """Characters of a line that nobody writes by hand; what it holds beyond them is not indexed anyway."""

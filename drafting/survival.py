@@ -1,17 +1,31 @@
 """How often the first, second, ... token of a draft stands, learned per file type while people type."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 MOST_POSITIONS = 24
 """Draft tokens beyond this one are not followed."""
 
-DECAY = 0.995
-"""What a verification counts for after one more of its kind: the last few hundred speak."""
+DECAY, QUICK_DECAY = 0.995, 0.98
+"""What a verification counts for after one more of its kind: the last few hundred speak, and of one file type the last
+fifty, as what is being written there changes."""
+
+_MOST_TESTED = 1 / (1 - DECAY) + 1
+"""What counts come to if nothing but one thing happens; a file that says more was not written by us."""
 
 PRIOR_WEIGHT = 12.0
 """How many verifications the next more general estimate counts for."""
+
+MOST_LANGUAGES = 32
+"""Of so many file types counts are kept, those met last."""
+
+State = list[Any]
+"""[key, tested, stood] of one estimate; positions that were never tested are left out at the end."""
+
+_Key = tuple[str, ...]
+_SPECIAL = 4
+"""Keys of so many parts and more are of one file type, or of its family."""
 
 _CROSSING = 0
 """The cell for the first token beyond the statement that a draft began in, wherever it stands."""
@@ -57,9 +71,9 @@ class _Counts:
     def none() -> "_Counts":
         return _Counts([0.0] * (MOST_POSITIONS + 1), [0.0] * (MOST_POSITIONS + 1))
 
-    def learn(self, cell: int, stood: bool) -> None:
-        self.tested[cell] = DECAY * self.tested[cell] + 1.0
-        self.stood[cell] = DECAY * self.stood[cell] + stood
+    def learn(self, cell: int, stood: bool, decay: float) -> None:
+        self.tested[cell] = decay * self.tested[cell] + 1.0
+        self.stood[cell] = decay * self.stood[cell] + stood
 
 
 class Survival:
@@ -70,17 +84,20 @@ class Survival:
     """
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, ...], _Counts] = {}
+        self._counts: dict[_Key, _Counts] = {}
+        self._languages: dict[str, None] = {}  # the one learned of last is the last
 
     def learn(self, situation: Situation, num_stood: int, *, fell: bool, statement: int | None = None) -> None:
         """The first `num_stood` tokens of a draft stood; the next one `fell`, or nobody knows what became of it.
 
         statement: as `Draft.statement`.
         """
+        self._remember(situation.language)
         for key in _keys(situation):
             counts = self._counts.setdefault(key, _Counts.none())
+            decay = DECAY if len(key) < _SPECIAL else QUICK_DECAY
             for position in range(1, min(num_stood + fell, MOST_POSITIONS) + 1):
-                counts.learn(_cell(position, statement), position <= num_stood)
+                counts.learn(_cell(position, statement), position <= num_stood, decay)
 
     def hazards(self, situation: Situation, most: int, *, statement: int | None = None) -> list[float]:
         """For positions 1 to `most`: how probably a draft token there stands, given that all before it do."""
@@ -106,27 +123,34 @@ class Survival:
                 source, bucket, alike, language, previous = key
                 yield Situation(language, source, int(bucket), int(previous), int(alike)), counts.tested[1]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> list[State]:
         """For `restored`: plain lists and strings, rounded."""
-        return {
-            "\t".join(key): [[round(value, 3) for value in each] for each in (counts.tested, counts.stood)]
-            for key, counts in self._counts.items()
-        }
+        return [[list(key), _packed(counts.tested), _packed(counts.stood)] for key, counts in self._counts.items()]
 
     @staticmethod
-    def restored(state: Mapping[str, Sequence[Sequence[float]]]) -> "Survival":
+    def restored(state: Sequence[State]) -> "Survival":
         """What `state` was taken of. Raises ValueError where that cannot be."""
         survival = Survival()
-        for name, (tested, stood) in state.items():
-            counts = _Counts([float(value) for value in tested], [float(value) for value in stood])
-            pairs = list(zip(counts.tested, counts.stood, strict=True))
-            if len(pairs) != MOST_POSITIONS + 1 or not all(0 <= s <= t + 0.01 for t, s in pairs):
-                raise ValueError(f"the counts of {name!r} make no sense")
-            key = tuple(name.split("\t"))
-            if len(key) == len(Situation._fields):
-                int(key[1]), int(key[2]), int(key[4])
-            survival._counts[key] = counts
+        for key, *values in state:
+            counts = _Counts(*map(_unpacked, values))
+            pairs = zip(counts.tested, counts.stood, strict=True)
+            if not all(0 <= stood <= tested + 0.01 <= _MOST_TESTED for tested, stood in pairs):
+                raise ValueError(f"the counts of {key} make no sense")
+            named = tuple(map(str, key))
+            if len(named) == len(Situation._fields):
+                int(named[1]), int(named[2]), int(named[4])
+                survival._remember(named[3])
+            survival._counts[named] = counts
         return survival
+
+    def _remember(self, language: str) -> None:
+        """Makes it the latest language; beyond MOST_LANGUAGES what is known of the earliest goes."""
+        self._languages.pop(language, None)
+        self._languages[language] = None
+        if len(self._languages) > MOST_LANGUAGES:
+            earliest = next(iter(self._languages))
+            del self._languages[earliest]
+            self._counts = {key: counts for key, counts in self._counts.items() if earliest not in key[3:4]}
 
 
 def cold_start(source: str, bucket: int, position: int) -> float:
@@ -142,7 +166,7 @@ def cold_start(source: str, bucket: int, position: int) -> float:
     return offset + slope * sure
 
 
-def _keys(situation: Situation) -> tuple[tuple[str, ...], ...]:
+def _keys(situation: Situation) -> tuple[_Key, ...]:
     """From the most general to the most special."""
     language, source, bucket, previous, alike = situation
     drafts = (source, str(bucket))
@@ -154,6 +178,20 @@ def _keys(situation: Situation) -> tuple[tuple[str, ...], ...]:
         (*here, language),
         (*here, language, str(previous)),
     )
+
+
+def _packed(values: Sequence[float]) -> list[float]:
+    rounded = [round(value, 3) for value in values]
+    while rounded and not rounded[-1]:
+        rounded.pop()
+    return rounded
+
+
+def _unpacked(values: Sequence[float]) -> list[float]:
+    if len(values) > MOST_POSITIONS + 1:
+        raise ValueError(f"{len(values)} positions make no sense")
+    found = [float(value) for value in values]
+    return found + [0.0] * (MOST_POSITIONS + 1 - len(found))
 
 
 def _cell(position: int, statement: int | None) -> int:

@@ -71,18 +71,21 @@ class SyntaxTree:
         return max(named, key=lambda child: _overlap(child, first, stop), default=None)
 
     def _parse(self, lines: Sequence[str], old: Tree | None) -> Tree:
-        def read(_: int, point: Point) -> bytes:
-            row, column = point
-            return line_bytes(lines[row])[column:] if row < len(lines) else b""
-
-        return self._parser.parse(read, old) if old else self._parser.parse(read)
+        """Of all bytes, as the binding (0.26) keeps every line that a callback returns for ever."""
+        text = "".join(lines)
+        if "\r" in text:
+            text = "".join(map(_with_line_feed, lines))
+        data = text.encode("utf-8", "replace")
+        return self._parser.parse(data, old) if old else self._parser.parse(data)
 
 
 def line_bytes(line: str) -> bytes:
     """UTF-8 of a line, as tree-sitter is to see it: a CR alone ends a line for us, for it only a LF does."""
-    if line.endswith("\r"):
-        line = line[:-1] + "\n"
-    return line.encode("utf-8", "replace")
+    return _with_line_feed(line).encode("utf-8", "replace")
+
+
+def _with_line_feed(line: str) -> str:
+    return line[:-1] + "\n" if line.endswith("\r") else line
 
 
 def num_bytes(lines: Iterable[str]) -> int:

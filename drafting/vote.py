@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from drafting.exact import ExactMatch
@@ -63,12 +64,38 @@ class _Group:
             self.renamed += share
             self.renamed_length = max(self.renamed_length, match.length)
 
-    def score(self) -> float:
-        """Log odds against a token that no match foresees."""
+    def odds(self) -> float:
+        """Against a token that no match foresees."""
         score = _BIAS + _EXACT * self.exact + _BOTH * self.exact * self.renamed
         score += _EXACT_LENGTH * self.exact * math.log1p(self.length)
         score += _RENAMED_LENGTH * self.renamed * math.log1p(self.renamed_length)
-        return score + _ONE_TOKEN * (self.length == 1) + _TEXT * self.in_text + _SETTLED * self.settled
+        return math.exp(score + _ONE_TOKEN * (self.length == 1) + _TEXT * self.in_text + _SETTLED * self.settled)
+
+
+class Vote:
+    """Each kind of matches has one vote, shared out by their weights."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int, _Group] = {}
+
+    def hear(self, voices: Sequence[Voice]) -> None:
+        """All matches of one kind."""
+        groups = self._groups
+        total = sum([voice.weight for voice in voices])
+        for weight, token, match in voices:
+            group = groups.get(token)
+            if group is None:
+                group = groups[token] = _Group()
+            group.hear(weight / total, match)
+
+    def choices(self) -> list[Choice]:
+        """The two likeliest next tokens, or fewer."""
+        ranked = sorted([(group.odds(), token) for token, group in self._groups.items()], reverse=True)
+        total = 1 + sum([odds for odds, _ in ranked])
+        return [
+            Choice(odds / total, token, sorted(self._groups[token].matches, key=itemgetter(0), reverse=True))
+            for odds, token in ranked[:2]
+        ]
 
 
 def exact_weight(match: ExactMatch) -> float:
@@ -83,41 +110,25 @@ def renamed_weight(match: RenamedMatch) -> float:
     return _RENAMED_WEIGHTS[min(match.length, 30)] * alike * _RANK_WEIGHTS[match.rank]
 
 
-def choose(exact: Sequence[Voice], renamed: Sequence[Voice]) -> list[Choice]:
-    """The two likeliest next tokens, or fewer. Each kind of matches has one vote, shared out by their weights."""
-    groups: dict[int, _Group] = {}
-    for voices in (exact, renamed):
-        total = sum([voice.weight for voice in voices])
-        for weight, token, match in voices:
-            group = groups.get(token)
-            if group is None:
-                group = groups[token] = _Group()
-            group.hear(weight / total, match)
-    ranked = sorted([(math.exp(group.score()), token) for token, group in groups.items()], reverse=True)
-    total = 1 + sum([odds for odds, _ in ranked])
-    return [
-        Choice(odds / total, token, sorted(groups[token].matches, key=lambda heard: -heard[0]))
-        for odds, token in ranked[:2]
-    ]
-
-
-def agreed(drafts: Sequence[tuple[float, Sequence[int]]], gamma: int) -> tuple[int, ...]:
+def agreed(drafts: Sequence[tuple[float, tuple[int, ...]]], gamma: int) -> tuple[int, ...]:
     """Token by token what most of the weight goes on with; a draft that goes on otherwise has no say any more.
 
     >>> agreed([(0.4, (1, 2, 3)), (0.3, (1, 5, 6)), (0.3, (1, 5, 7))], 8)
     (1, 5, 6)
     """
-    tokens: list[int] = []
-    while len(drafts) > 1 and len(tokens) < gamma:
+    shares: dict[tuple[int, ...], float] = {}
+    for share, draft in drafts:
+        shares[draft] = shares.get(draft, 0.0) + share
+    tokens: tuple[int, ...] = ()
+    while len(shares) > 1 and len(tokens) < gamma:
         position = len(tokens)
-        drafts = [draft for draft in drafts if len(draft[1]) > position]
-        shares: dict[int, float] = {}
-        for share, draft in drafts:
-            shares[draft[position]] = shares.get(draft[position], 0.0) + share
-        if not shares:
-            break
-        token = max(shares, key=shares.__getitem__)
-        tokens.append(token)
-        drafts = [draft for draft in drafts if draft[1][position] == token]
-    rest = drafts[0][1][len(tokens) : gamma] if len(drafts) == 1 else ()
-    return (*tokens, *rest)
+        said: dict[int, float] = {}
+        for draft, share in shares.items():
+            if len(draft) > position:
+                said[draft[position]] = said.get(draft[position], 0.0) + share
+        if not said:
+            return tokens
+        token = max(said, key=said.__getitem__)
+        tokens += (token,)
+        shares = {draft: share for draft, share in shares.items() if draft[position : position + 1] == (token,)}
+    return next(iter(shares), ())[:gamma] if len(shares) == 1 else tokens

@@ -12,7 +12,7 @@ from decoder.telemetry import RECORD_VERSION
 class AnswerLog:
     """The log in a directory with the part that was set aside before it, read once.
 
-    num_unknown: records of another version that were passed over. num_torn: files that end, or go on, in what is no
+    num_unknown: records of another version or form that were passed over. num_torn: files that end, or go on, in what is no
     record; what stands behind that is lost.
     """
 
@@ -25,7 +25,7 @@ class AnswerLog:
         """Records as `TelemetryLog` describes them, those not older than `since` (seconds since 1970)."""
         for path in self._paths:
             for record in self._records(path):
-                if not isinstance(record, dict) or record.get("v") != RECORD_VERSION:
+                if not _is_sound(record):
                     self.num_unknown += 1
                 elif record["kind"] == "answer" and record["time"] >= since:
                     yield record
@@ -33,7 +33,7 @@ class AnswerLog:
     def _records(self, path: Path) -> Iterator[Any]:
         try:
             content = path.read_bytes()  # at most telemetry.MAX_BYTES
-        except FileNotFoundError:
+        except OSError:  # none was written yet, or what has its name is no file
             return
         records = msgpack.Unpacker()
         records.feed(content)
@@ -43,3 +43,17 @@ class AnswerLog:
             self.num_torn += 1
         else:
             self.num_torn += records.tell() < len(content)
+
+
+def _is_sound(record: Any) -> bool:
+    """Whether it is a record of this version with all that is read of one."""
+    if (
+        not isinstance(record, dict)
+        or record.get("v") != RECORD_VERSION
+        or not isinstance(record.get("time"), float | int)
+    ):
+        return False
+    if record.get("kind") != "answer":
+        return "kind" in record
+    parts = (record.get(name) for name in ("timings_ms", "tokens", "speculation"))
+    return isinstance(record.get("language"), str) and all(isinstance(part, dict) for part in parts)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoder.cost import MEASURED_ROWS, LiveCost, PassCost, _rising, measure_cost
+from decoder.cost import MEASURED_ROWS, LiveCost, PassCost, _rising, measure_cost, measure_draft_step
 from tests.fakes import NumpyModel
 
 
@@ -38,8 +38,8 @@ def test_a_slower_machine_changes_no_proportions() -> None:
     live = LiveCost(PassCost((1, 8, 16), (10.0, 20.0, 40.0)))
     for _ in range(200):
         live.learn(1, 20.0)
-    assert live.of(1) == pytest.approx(10.0, rel=0.1)
-    assert live.of(8) == 20.0
+    assert live.of(1) == pytest.approx(20.0, rel=0.1)
+    assert live.of(8) / live.of(1) == pytest.approx(2.0, rel=0.1)
 
 
 def test_passes_of_one_size_that_cost_more_than_the_table_says() -> None:
@@ -54,4 +54,28 @@ def test_passes_of_one_size_that_cost_more_than_the_table_says() -> None:
 def test_one_pass_that_waited_for_something_moves_little() -> None:
     live = LiveCost(PassCost((1, 8), (10.0, 20.0)))
     live.learn(8, 20_000.0)
-    assert live.of(8) / live.of(1) < 2.1
+    assert live.of(8) / live.of(1) < 2.5
+
+
+def test_a_table_that_was_wrong_from_the_start_is_soon_put_right() -> None:
+    live = LiveCost(PassCost((1, 8, 16), (10.0, 11.0, 12.0)))
+    for _ in range(60):
+        live.learn(1, 10.0)
+        live.learn(8, 40.0)
+    assert live.of(8) / live.of(1) > 2.5
+
+
+@pytest.mark.parametrize(
+    ("rows", "milliseconds"),
+    [((1,), (1.0,)), ((1, 1), (1.0, 2.0)), ((2, 1), (1.0, 2.0)), ((1, 2), (0.0, 1.0)), ((1, 2), (1.0, float("nan")))],
+)
+def test_a_table_that_says_nothing_is_refused(rows: tuple[int, ...], milliseconds: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="cannot cost"):
+        PassCost(rows, milliseconds)
+
+
+def test_a_draft_token_is_measured_by_single_rows_and_leaves_nothing() -> None:
+    model = NumpyModel()
+    assert measure_draft_step(model) > 0
+    assert model.held == []
+    assert set(model.blocks[1:]) == {1}

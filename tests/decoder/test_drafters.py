@@ -136,8 +136,13 @@ def test_under_load_the_draft_model_is_not_asked_and_not_even_prepared() -> None
     model = NumpyModel(2)
     busy = Permit(model=False, only_free=True)
     mine = Drafters(NumpyModel(1), Corpus(digits), model, spelling=Digits(), permit=lambda: busy)
-    list(mine.prepare(request("auto"), CONTEXT))
-    assert mine.make(request("auto"), SAMPLER).draft([1, 2, 3], 3).source != "model"
+    assert mine.permitted(request("auto")).draft == "syntax"
+    assert mine.permitted(request("model")).draft == "none"
+    assert mine.permitted(request("model", gamma=2)).draft == "model"  # asked for by name and length
+    assert mine.permitted(request("lookup")).draft == "lookup"
+    asked = mine.permitted(request("auto"))
+    list(mine.prepare(asked, CONTEXT))
+    assert mine.make(asked, SAMPLER).draft([1, 2, 3], 3).source != "model"
     assert model.blocks == []
 
 

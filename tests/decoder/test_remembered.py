@@ -21,7 +21,7 @@ def test_a_result_is_found_in_the_same_circumstances_only(tmp_path: Path) -> Non
     assert Remembered(path).find(["openvino 1", "4 threads"]) is None
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"x": 1}', "\0"])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"x": 1}', "\0", "[" * 100_000])
 def test_a_damaged_file_is_the_same_as_none(tmp_path: Path, content: str) -> None:
     path = tmp_path / "exactness.json"
     path.write_text(content, encoding="utf-8")
@@ -39,7 +39,21 @@ def test_a_result_in_another_form_is_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"), [('"max_rows": 64', '"max_rows": 0'), ('"min_rows": 2', '"min_rows": "2"'), ("1,", "")]
+    ("right", "wrong"),
+    [
+        ('"max_rows": 64', '"max_rows": 0'),
+        ('"min_rows": 2', '"min_rows": "2"'),
+        ('"min_rows": 2', '"min_rows": 1.5'),
+        ('"bitwise"', '"exact"'),
+        ("1,", ""),
+        ("1,", '"1",'),
+        ("1,", "4,"),
+        ("20.0", "0"),
+        ("20.0", "null"),
+        ("20.0", "31"),
+        ("20.0", "NaN"),
+        ("30.5", "Infinity"),
+    ],
 )
 def test_a_result_that_makes_no_sense_is_no_result(tmp_path: Path, right: str, wrong: str) -> None:
     # with passes of at most 0 rows every request failed, until somebody deleted the file
@@ -76,7 +90,19 @@ def test_where_the_system_does_not_tell_memory_the_time_is_told_alone() -> None:
     assert str(LastLoad(3.46, 0)) == "loaded in 3.5 s"
 
 
-@pytest.mark.parametrize("wrong", ['"x"', "[]", '{"seconds": 1}', '{"seconds": "x", "resident_bytes": 1}'])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '"x"',
+        "[]",
+        '{"seconds": 1}',
+        '{"seconds": "x", "resident_bytes": 1}',
+        '{"seconds": NaN, "resident_bytes": 1}',
+        '{"seconds": -1, "resident_bytes": 1}',
+        '{"seconds": 1, "resident_bytes": Infinity}',
+        f'{{"seconds": 1, "resident_bytes": 1{"0" * 400}}}',
+    ],
+)
 def test_a_load_that_makes_no_sense_is_none(tmp_path: Path, wrong: str) -> None:
     path = tmp_path / "exactness.json"
     known = Remembered(path)

@@ -111,9 +111,30 @@ def test_the_load_takes_the_model_away_and_leaves_what_is_free() -> None:
 
 def test_a_model_that_does_not_pay_is_probed() -> None:
     model = Model()
-    tuner = GammaTuner(Cost(10.0, 1.0), ms_per_draft_token=100.0)
+    tuner = GammaTuner(Cost(10.0, 0.0), ms_per_draft_token=0.5)
+    for _ in range(400):
+        tuner.survival.learn(Situation("go", "model", 0, 0), 0, fell=True)
     write(Cascade(tuner, "go", model=model), PROBE_EVERY)
     assert model.asked == [2]
+
+
+def test_beyond_the_draft_models_window_lookup_drafts() -> None:
+    class Full(Model):
+        def draft(self, context: Sequence[int], gamma: int) -> Draft:
+            super().draft(context, gamma)
+            return Draft()
+
+    tuner = GammaTuner(Cost(10.0, 0.5), ms_per_draft_token=0.1)
+    drafts = write(Cascade(tuner, "go", lookup=Lookup(right=4, bucket=3), model=Full()), 3)
+    assert all(draft.source == "lookup" and draft.tokens for draft in drafts)
+
+
+def test_the_end_of_a_text_is_learned_from() -> None:
+    tuner = GammaTuner(Cost(10.0, 0.0))
+    cascade = Cascade(tuner, "go", lookup=Lookup(right=15, bucket=9))
+    cascade.draft(TEXT[:1], 15)
+    cascade.finish(TEXT[:4])
+    assert [tested for _, tested in tuner.survival.situations()] == [1.0]
 
 
 def test_never_more_than_there_is_room_for() -> None:

@@ -6,7 +6,7 @@ from operator import mul
 
 import pytest
 
-from drafting.gamma import MOST_GAMMA, PROBE_EVERY, PROBE_GAMMA, GammaTuner
+from drafting.gamma import MOST_GAMMA, OTHER_EVERY, PROBE_EVERY, PROBE_GAMMA, GammaTuner
 from drafting.interface import Draft
 from drafting.survival import Situation, Survival
 
@@ -69,17 +69,72 @@ def test_only_what_is_free_under_load() -> None:
 
 
 def test_a_draft_model_that_does_not_pay_is_tried_now_and_then() -> None:
-    tuner = GammaTuner(Linear(10.0, 0.0), ms_per_draft_token=50.0)
+    tuner = GammaTuner(Linear(10.0, 0.0), ms_per_draft_token=0.5)
     situation = Situation("python", "model", 0, 0)
+    for _ in range(400):
+        tuner.survival.learn(situation, 0, fell=True)
     lengths = [tuner.model(situation, 8).gamma for _ in range(2 * PROBE_EVERY)]
     assert [place for place, length in enumerate(lengths, start=1) if length] == [PROBE_EVERY, 2 * PROBE_EVERY]
     assert set(lengths) == {0, PROBE_GAMMA}
 
 
-def test_a_tail_pays_where_the_models_tokens_stand() -> None:
+def test_a_dear_draft_model_is_tried_more_rarely() -> None:
+    """Two tokens of 4 ms beside passes of 10 ms, every 80 steps: 1 % of the time."""
+    tuner = GammaTuner(Linear(10.0, 0.0), ms_per_draft_token=4.0)
+    situation = Situation("python", "model", 0, 0)
+    for _ in range(400):
+        tuner.survival.learn(situation, 0, fell=True)
+    lengths = [tuner.model(situation, 8).gamma for _ in range(160)]
+    assert [place for place, length in enumerate(lengths, start=1) if length] == [80, 160]
+
+
+def test_a_model_that_has_become_bad_and_good_again_is_asked_again() -> None:
     tuner = GammaTuner(Linear(10.0, 0.5), ms_per_draft_token=1.0)
-    assert tuner.tail(2, 0.9, SURE, LONG) > tuner.tail(2, 0.05, SURE, LONG)
-    assert tuner.tail(MOST_GAMMA, 1.0, SURE, LONG) == 0
+    situation = Situation("python", "model", 0, 0)
+
+    def asked(steps: int, *, good: bool) -> int:
+        total = 0
+        for _ in range(steps):
+            if gamma := tuner.model(situation, 8).gamma:
+                total += 1
+                tuner.survival.learn(situation, gamma if good else 0, fell=not good)
+        return total
+
+    assert asked(200, good=True) == 200
+    asked(1000, good=False)
+    assert asked(500, good=False) <= 500 / 15
+    asked(3000, good=True)
+    assert asked(100, good=True) == 100
+
+
+def test_little_known_drafts_are_looked_at_with_optimism() -> None:
+    tuner = GammaTuner(Linear(10.0, 0.0), ms_per_draft_token=7.0)
+    assert tuner.model(Situation("go", "model", 0, 0), 8).gamma > 0  # at .7 alone no token would pay
+
+
+def test_what_the_other_kind_of_pass_costs_is_looked_at_now_and_then() -> None:
+    tuner = GammaTuner(Linear(10.0, 1.0))
+    assert [tuner.other(3, 5) for _ in range(OTHER_EVERY)] == [3] * (OTHER_EVERY - 1) + [0]
+    assert [tuner.other(0, 5) for _ in range(OTHER_EVERY)].count(1) == 1
+    assert {tuner.other(0, 0) for _ in range(2 * OTHER_EVERY)} == {0}
+
+
+def test_a_tail_pays_where_the_models_tokens_stand() -> None:
+    sure, poor = Situation("go", "model", 0, 0), Situation("python", "model", 0, 0)
+    tuner = GammaTuner(Linear(10.0, 0.5), ms_per_draft_token=1.0)
+    for _ in range(300):
+        tuner.survival.learn(sure, 2, fell=False)
+        tuner.survival.learn(poor, 0, fell=True)
+    assert tuner.tail(sure, 2, SURE, LONG) > tuner.tail(poor, 2, SURE, LONG)
+    assert tuner.tail(sure, MOST_GAMMA, SURE, LONG) == 0
+
+
+def test_the_cost_of_a_draft_token_follows_the_drafts() -> None:
+    tuner = GammaTuner(Linear(10.0, 0.5), ms_per_draft_token=1.0)
+    for _ in range(100):
+        tuner.drafted(4, 20.0)
+    tuner.drafted(0, 1000.0)
+    assert tuner.ms_per_draft_token == pytest.approx(5.0, rel=0.01)
 
 
 @pytest.mark.parametrize("cost", [Linear(30.0, 0.4), Linear(22.0, 2.0), Linear(1.0, 0.35)])

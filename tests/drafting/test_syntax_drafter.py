@@ -57,8 +57,13 @@ def test_an_exact_match_goes_on_as_it_stands() -> None:
 
 
 def test_the_text_is_its_own_source_of_renamed_matches() -> None:
+    text = "def width(a): return a._width\n\ndef edge(b): return b"
+    assert drafted(text, gamma=6) == ("._edge", "renamed")
+
+
+def test_where_exact_matches_are_sure_no_other_names_are_tried() -> None:
     text = "def width(a): return a._width\n\ndef edge(b): return"
-    assert drafted(text, gamma=8) == (" b._edge", "renamed")
+    assert drafted(text, gamma=8) == (" a._widt", "lookup")
 
 
 def test_two_drafts_that_begin_otherwise_are_kept() -> None:
@@ -106,8 +111,8 @@ def test_a_draft_depends_on_the_text_alone_not_on_how_it_came_about(
 
 
 def test_a_renamed_draft_is_written_in_the_tokens_of_the_whole_text() -> None:
-    whole = word_encode("def a(width, height):\n    self.width = width\n    self.height = height\n    ")
-    context = word_encode("def a(width, height):\n    self.width = width\n    self")
+    whole = word_encode("def a(width, height):\n    self.width = width\n  self.height = height\n    ")
+    context = word_encode("def a(width, height):\n    self.width = width\n  self")
     assert whole[: len(context)] == context
     corpus = Corpus(word_encode)
     corpus.open("a", split_lines("def b(x, y):\n    me.x = x\n    me.y = y\n    me.z"))
