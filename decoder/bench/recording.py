@@ -18,7 +18,7 @@ from cattrs.preconf.json import make_converter
 from decoder.assemble import Assembly
 from decoder.bench.report import versions
 from decoder.bench.run import PLAIN, UNDRAFTED, Outcome
-from decoder.bench.tasks import Task
+from decoder.bench.tasks import Task, json_lines
 from decoder.bench.truth import Truth, prompt_of
 from decoder.cost import PassCost
 from decoder.engine import EngineError
@@ -28,6 +28,8 @@ from decoder.wire.messages import Sampling
 
 FORMAT = 1
 """Changes whenever an older version could misread a file."""
+
+LARGEST_ID = 1 << 32
 
 _convert = make_converter()
 
@@ -85,18 +87,18 @@ class Recording:
     def read(path: Path) -> "Recording":
         """Raises EngineError naming what cannot be used."""
         try:
-            header, *rows = _rows(path)
+            header, *rows = json_lines(path)
             if header.get("format") != FORMAT:
                 raise EngineError(f"{path} is no recording that this version reads: record it again with --record")
             texts = tuple(_convert.structure(row, Text) for row in rows)
-            if not texts or not all(text.tokens for text in texts):
-                raise ValueError("nothing was written")
+            if not texts or not all(map(_is_sound, rows)):
+                raise ValueError("nothing was written, or no token ids")
             return Recording(_convert.structure(header, Header), texts)
         except FileNotFoundError as error:
             raise EngineError(f"--replay {path}: there is no such file; `bench --record FILE` writes one") from error
         except (OSError, EOFError, zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise EngineError(f"--replay {path} cannot be read: {error}") from error
-        except (BaseValidationError, AttributeError, ValueError) as error:
+        except (BaseValidationError, AttributeError, ValueError, RecursionError) as error:
             raise EngineError(f"--replay {path} is no recording: make one with `bench --record FILE`") from error
 
     def truths(self, tasks: Sequence[Task], tokenizer: Tokenizer, model: str) -> list[Truth]:
@@ -158,7 +160,7 @@ def digest(tokens: Sequence[int]) -> str:
     return hashlib.sha256(json.dumps(list(tokens)).encode()).hexdigest()[:16]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+def _is_sound(row: dict[str, Any]) -> bool:
+    """Whether a line's tokens are ids; the conversion would take text and fractions for numbers."""
+    tokens = row["tokens"]
+    return bool(tokens) and all(type(token) is int and 0 <= token < LARGEST_ID for token in tokens)

@@ -46,11 +46,11 @@ def load_tasks(path: Path, *, whole_copies: bool = False) -> list[Task]:
         raise EngineError(f"--wholecopy: whole copies are in a file of their own; name the folder around {path.name}")
     try:
         if path.is_dir():
-            tasks = _rows(path / f"{path.name}.jsonl.gz")
-            copies = _rows(path / f"{path.name}.wholecopy.jsonl.gz") if whole_copies else []
-            texts = {row["sha"]: row["text"] for row in _rows(path / f"{path.name}.buffers.jsonl.gz")}
+            tasks = json_lines(path / f"{path.name}.jsonl.gz")
+            copies = json_lines(path / f"{path.name}.wholecopy.jsonl.gz") if whole_copies else []
+            texts = {row["sha"]: row["text"] for row in json_lines(path / f"{path.name}.buffers.jsonl.gz")}
         else:
-            tasks, copies, texts = _rows(path), [], {}
+            tasks, copies, texts = json_lines(path), [], {}
         found = [_task(row, texts) for row in tasks]
         found += [replace(_task(row, texts), is_whole_copy=True) for row in copies]
     except FileNotFoundError as error:
@@ -78,7 +78,8 @@ def spread(tasks: Iterable[Task], limit: int) -> list[Task]:
     return chosen[:limit]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON Lines file, plain or gzip; blank lines are none. Raises what reading and parsing raise."""
     data = path.read_bytes()
     text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
     return [json.loads(line) for line in text.split("\n") if line.strip()]

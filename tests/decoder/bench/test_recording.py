@@ -4,6 +4,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,9 +90,10 @@ def test_what_is_no_recording_is_told_with_its_path(tmp_path: Path, content: byt
     assert str(path) in str(caught.value)
 
 
-def test_a_text_of_no_tokens_is_no_text(tmp_path: Path) -> None:
-    # it would take no steps, and figures divide by them
-    Recording(HEADER, (replace(TEXTS[0], tokens=()),)).write(tmp_path / "file")
+@pytest.mark.parametrize("tokens", [(), (-1,), (1.7,), ("12",), (10**30,)])
+def test_a_text_of_no_tokens_is_no_text(tmp_path: Path, tokens: tuple[Any, ...]) -> None:
+    # none would take no steps, and figures divide by them
+    Recording(HEADER, (replace(TEXTS[0], tokens=tokens),)).write(tmp_path / "file")
     with pytest.raises(EngineError, match="is no recording"):
         Recording.read(tmp_path / "file")
 
