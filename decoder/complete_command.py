@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +16,15 @@ from rich.text import Text
 from decoder.assemble import Assembly, assemble
 from decoder.config import DecoderConfig
 from decoder.drafters import check_draft
+from decoder.environment import set_environment
 from decoder.languages import language_of
 from decoder.loading import Progress
 from decoder.source_file import Place, read_source, split_at
 from decoder.terminal import err, fail, plain_errors
 from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Answer, Complete, Draft, Sampling
 from drafting.lines import split_lines
+
+_PER_CENT = re.compile(r"(?P<what>.*): (?P<done>\d+) %")
 
 
 def complete(
@@ -38,6 +42,7 @@ def complete(
 ) -> None:
     """One completion, written to stdout."""
     cursor, way, length = _place(place), draft_named(draft), gamma_named(gamma)
+    set_environment()
     with plain_errors():
         config = DecoderConfig.load()
         check_draft(way, has_draft_model=bool(config.draft_model))
@@ -89,12 +94,29 @@ def gamma_named(text: str) -> int | None:
 
 @contextmanager
 def _progress(beginning: str) -> Iterator[Progress]:
-    """What is being done, on stderr: a spinner on a terminal; elsewhere a line for each step that takes its time."""
+    """What is being done, on stderr: a spinner on a terminal; elsewhere a line for each step that takes its time.
+
+    Of a step that tells its progress in per cent, elsewhere a line for each quarter.
+    """
     if not err.is_terminal:
-        yield lambda text: err.print(text, markup=False)
+        yield _in_quarters(lambda text: err.print(text, markup=False))
         return
     with err.status(Text(beginning)) as status:
         yield lambda text: status.update(Text(text))
+
+
+def _in_quarters(progress: Progress) -> Progress:
+    told: object = None
+
+    def reached(text: str) -> None:
+        nonlocal told
+        counted = _PER_CENT.fullmatch(text)
+        step = (counted["what"], int(counted["done"]) // 25) if counted else text
+        if step != told:
+            progress(text)
+        told = step
+
+    return reached
 
 
 def _place(text: str) -> Place:

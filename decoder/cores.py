@@ -6,17 +6,13 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-_CGROUP = Path("/sys/fs/cgroup")
-_MEMBERSHIP = Path("/proc/self/cgroup")
+from decoder.control_group import OWN_GROUP, ControlGroup, setting
 
 
-def available_cores(cgroup: Path = _CGROUP, membership: Path = _MEMBERSHIP) -> int:
-    """Those it is bound to, less what the tightest quota of a container or service around it takes away.
-
-    cgroup: where control groups are mounted. membership: which of them this process is in (see cgroups(7)).
-    """
+def available_cores(group: ControlGroup = OWN_GROUP) -> int:
+    """Those it is bound to, less what the tightest quota of a container or service around it takes away."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    tightest = min(_quotas(cgroup, membership), default=math.inf)
+    tightest = min(_quotas(group), default=math.inf)
     return max(1, math.ceil(min(bound, tightest)))
 
 
@@ -38,33 +34,18 @@ def cpu_features() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(("flags", "Features"))), "")
 
 
-def _quotas(cgroup: Path, membership: Path) -> Iterator[float]:
+def _quotas(group: ControlGroup) -> Iterator[float]:
     """Cores' worth of time by each group from this process's own up to the root: version 2's cpu.max, 1's cpu.cfs_*."""
-    groups = {kind: path for _, kind, path in (line.split(":", 2) for line in _text(membership).splitlines())}
-    for folder in _up_to(cgroup, groups.get("", "/")):
-        yield _cores(*_text(folder / "cpu.max").split())
-    own = next((path for kinds, path in groups.items() if "cpu" in kinds.split(",")), "/")
-    for folder in _up_to(cgroup / "cpu", own):
-        yield _cores(_text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us"))
-
-
-def _up_to(root: Path, group: str) -> Iterator[Path]:
-    """The folders of a group and those around it; what lies outside of this process's namespace ("..") is not seen."""
-    inner = root if ".." in group else root / group.lstrip("/")
-    return (folder for folder in (inner, *inner.parents) if root in (folder, *folder.parents))
+    for folder in group.folders():
+        yield _cores(*setting(folder / "cpu.max").split()[:2])
+    for folder in group.folders("cpu"):
+        yield _cores(setting(folder / "cpu.cfs_quota_us"), setting(folder / "cpu.cfs_period_us"))
 
 
 def _cores(allowed: str = "max", period: str = "") -> float:
     """Infinite where there is no limit, or none that can be understood."""
     try:
         cores = int(allowed) / int(period)
-    except (ValueError, ZeroDivisionError):
+    except (ValueError, ArithmeticError):
         return math.inf
     return cores if cores > 0 else math.inf  # -1 is none in version 1
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return ""

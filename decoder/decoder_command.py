@@ -21,6 +21,7 @@ from decoder.assemble import assemble
 from decoder.buffers import Buffers
 from decoder.config import ConfigError, DecoderConfig
 from decoder.engine import Engine, EngineError
+from decoder.environment import set_environment
 from decoder.indexing import IndexingThread
 from decoder.learned import Learned, learned_path
 from decoder.loading import Progress
@@ -72,6 +73,7 @@ def stop() -> None:
 
 
 def _run(log_level: str) -> NoReturn:
+    set_environment()
     config = _process_settings()
     try:
         _log_to_file(log_level or config.log_level)

@@ -1,11 +1,9 @@
 """`draftline doctor`: what was found, what fits, what to do next."""
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,9 +15,12 @@ from decoder.assemble import model_folder
 from decoder.config import ConfigError, DecoderConfig, Dtype
 from decoder.cores import available_cores
 from decoder.engine import EngineError
-from decoder.loading import Place, cache_folder, choose_place, place_without_gpu
+from decoder.expected_place import draft_obstacle, expected_place
+from decoder.loading import Place, cache_folder
 from decoder.models.catalog import CatalogError
 from decoder.models.store import ModelStoreError
+from decoder.plan.errors import PlanError
+from decoder.plan.found import found_host, num_gpus
 from decoder.plan.plan_command import show_plan
 from decoder.remembered import Remembered, circumstances
 from decoder.resident import resident_bytes
@@ -32,7 +33,6 @@ from decoder.wire.messages import Status
 Verdict = Literal["ok", "note", "problem"]
 _MARKS: dict[Verdict, str] = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
 _NVIM_LEAST = (0, 12)
-_INSTALL = "pip install 'draftline[openvino]'"
 _SHARE: dict[Dtype, float] = {"float32": 2.0, "bfloat16": 1.0, "float16": 1.0, "int8": 0.51, "int4": 0.32}
 """Of the weights as they are published, in 16 bits."""
 
@@ -81,24 +81,11 @@ def _configuration() -> list[Finding]:
     path = DecoderConfig.path()
     try:
         config = DecoderConfig.load()
-        place = _place(config)
+        place = expected_place(config)
     except (ConfigError, EngineError) as error:
         return [Finding("problem", "settings", str(error))]
     where = str(path) if path.exists() else f"defaults, {path} does not exist"
     return [Finding("ok", "settings", where), _engine(config, place), *_models(config, place)]
-
-
-def _place(config: DecoderConfig) -> Place:
-    """Where the decoder will put the target, for all that can be told without loading it."""
-    place = choose_place(config)
-    if config.device == "auto" and place.device != "cpu":
-        with suppress(ImportError):  # told with the device
-            place = place if _num_gpus() else place_without_gpu(config)
-    if place.engine != "openvino" or installed("openvino") != "missing":
-        return place
-    if config.engine == "openvino":
-        raise EngineError(f"engine = 'openvino' is not installed: {_INSTALL}, or set engine = 'auto'")
-    return Place("torch", "cpu", "float32", note=f"openvino is several times faster there: {_INSTALL}")
 
 
 def _engine(config: DecoderConfig, place: Place) -> Finding:
@@ -123,7 +110,19 @@ def _models(config: DecoderConfig, place: Place) -> list[Finding]:
         findings.append(Finding("ok", role, f"{name}, {size / 2**20:,.0f} MiB of weights in {folder}"))
         if role == "target model":
             findings += _last_load(config, place, folder)
+        else:
+            findings += _obstacle(config, place)
     return [*findings, _device(config, place, needed)]
+
+
+def _obstacle(config: DecoderConfig, place: Place) -> list[Finding]:
+    """What keeps the draft model from drafting, if anything does."""
+    try:
+        obstacle = draft_obstacle(config, place)
+    except EngineError as error:
+        return [Finding("problem", "draft model", str(error))]
+    text = f"{config.draft_model} does not draft: {obstacle}, or unset draft_model"
+    return [Finding("note", "draft model", text)] if obstacle else []
 
 
 def _last_load(config: DecoderConfig, place: Place, folder: Path) -> list[Finding]:
@@ -165,16 +164,10 @@ def _hardware(config: DecoderConfig, place: Place) -> tuple[list[int], str, int]
         return [], f"CPU, {available_cores()} cores, {memory / 2**30:.0f} GiB of memory", memory
     import torch
 
-    gpus = _gpus(config, _num_gpus())
+    gpus = _gpus(config, num_gpus())
     memory = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
     names = ", ".join(map(torch.cuda.get_device_name, gpus)) or "no GPU"
     return gpus, f"{names}, {memory / 2**30:.0f} GiB", memory
-
-
-def _num_gpus() -> int:
-    import torch
-
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def _gpus(config: DecoderConfig, num_gpus: int) -> list[int]:
@@ -187,8 +180,8 @@ def _gpus(config: DecoderConfig, num_gpus: int) -> list[int]:
 
 def _memory_bytes() -> int:
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told on this system
+        return found_host().memory_bytes
+    except PlanError:  # not told on this system
         return 0
 
 

@@ -38,7 +38,10 @@ def fallback(name: str, folder: Path, context_tokens: int, host: Device) -> Fall
 
 
 def _planned(shape: ModelShape, context_tokens: int, host: Device) -> Fallback:
-    made = plan(Pair(shape, None), (host,), context_tokens, ("float32", "bfloat16"))
+    try:
+        made = plan(Pair(shape, None), (host,), context_tokens, ("float32", "bfloat16"))
+    except NoRoomError as error:  # its advice, to quantise, is for other engines than torch on a CPU
+        raise _no_room(shape.name, "it needs", error.needed_bytes, host) from error
     dtype = made.choice.target.dtype
     if dtype == "float32" or shape.stored:
         return Fallback(dtype, context_tokens)
@@ -56,10 +59,14 @@ def _by_weights(name: str, folder: Path, context_tokens: int, host: Device) -> F
         return Fallback("float32", context_tokens)
     if stored <= host.usable_bytes:
         return Fallback("bfloat16", context_tokens, _in_bfloat16(2 * stored, host))
-    raise NoRoomError(
-        f"{name} does not fit {named([host])}: its weights alone take {gib(stored)} in bfloat16, and"
-        f" {gib(host.usable_bytes)} can be used; choose a smaller model",
-        needed_bytes=stored,
+    raise _no_room(name, "its weights alone take", stored, host)
+
+
+def _no_room(name: str, what: str, needed: int, host: Device) -> NoRoomError:
+    return NoRoomError(
+        f"{name} does not fit {named([host])}: {what} {gib(needed)} in bfloat16, and {gib(host.usable_bytes)} can be"
+        " used; choose a smaller model",
+        needed_bytes=needed,
         available_bytes=host.usable_bytes,
     )
 

@@ -4,7 +4,6 @@ import logging
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from decoder.engine import EngineError
 from decoder.exactness import Exactness
 from decoder.fallback import Fallback, fallback
 from decoder.openvino_engine.fault import telling_line
+from decoder.openvino_engine.prepared import PreparationError, remove_unfinished
 from decoder.plan.errors import NoRoomError, PlanError
 from decoder.plan.found import found_host
 from decoder.remembered import LastLoad, Probed, Remembered, circumstances
@@ -30,7 +30,14 @@ Progress = Callable[[str], None]
 """What is being done, for people."""
 
 OPENVINO_DTYPES: tuple[Dtype, ...] = ("float16", "int8", "int4")
+DRAFT_ROWS = 64
+"""Most rows of a draft model's pass on a CPU, as it is not probed: a cancelled request waits for one pass."""
+
 _log = logging.getLogger(__name__)
+
+
+class NoMemoryError(EngineError):
+    """A model finds no room in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,24 +135,33 @@ def load(
 def load_draft(
     config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
 ) -> LoadedDraft:
-    """As `load`, with single rows: nobody compares the logits of a draft model, so they need not be exact."""
+    """As `load`, with single rows: nobody compares the logits of a draft model, so they need not be exact.
+
+    Raises NoMemoryError where the draft model alone is too much.
+    """
     place, model = _load(config, place, name, folder, tokenizer, progress, min_rows=1)
     model.min_rows = 1
+    if place.device == "cpu":
+        model.max_rows = DRAFT_ROWS
     return LoadedDraft(model, place)
 
 
 def prepare(folder: Path, reached: Callable[[int, int], None], waiting: Progress = lambda _text: None) -> None:
     """Makes the weights that a decoder with today's settings will want of `folder`, if they have to be made.
 
-    reached: (bytes done, bytes in all). waiting: is told of another process that prepares weights there. What cannot
-    be prepared is left to the loading of the model, which tells why.
+    reached: (bytes done, bytes in all). waiting: is told of another process that prepares weights there.
+    Raises PreparationError where they cannot be made, whatever the reason: the model may be loaded all the same.
     """
     from decoder.openvino_engine.compress import compressed
 
-    with suppress(Exception):
+    try:
         place = choose_place(DecoderConfig.load())
         if place.engine == "openvino" and place.dtype in ("int8", "int4") and installed("openvino") != "missing":
             compressed(folder, place.dtype, cache_folder(), reached, waiting)
+    except PreparationError:
+        raise
+    except Exception as error:
+        raise PreparationError(telling_line(error)) from error
 
 
 def has_nvidia_gpu() -> bool:
@@ -164,7 +180,7 @@ def _openvino_dtype() -> Dtype:
         import openvino
 
         capabilities = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-    except (ImportError, RuntimeError):
+    except Exception:  # a broken one may raise anything
         return "int8"
     return "float16" if "BF16" in capabilities else "int8"
 
@@ -188,14 +204,14 @@ def _load(
     if place.engine == "torch":
         return place, _on_torch(config, place, name, folder, tokenizer, min_rows)
     try:
-        return place, _on_openvino(config, place, name, folder, tokenizer, progress)
+        return _on_openvino(config, place, name, folder, tokenizer, progress)
     except MemoryError as error:
-        raise EngineError(
+        raise NoMemoryError(
             f"{name} finds no room in memory ({telling_line(error)}): lower kv_cache_mb or context_tokens, or choose a"
             " smaller dtype in config.toml"
         ) from error
     except Exception as error:  # another version of it, or a broken one, may raise anything
-        _log.warning("openvino cannot run %s", name, exc_info=True)
+        _log.info("openvino cannot run %s", name, exc_info=True)
         reason = f"openvino cannot run {name} ({telling_line(error)})"
         if config.engine == "openvino":
             raise EngineError(f"{reason}; set engine = 'torch', or 'auto', in config.toml") from error
@@ -209,10 +225,11 @@ def _instead(
     try:
         found = fallback(name, folder, config.context_tokens, found_host())
     except NoRoomError as error:
-        raise EngineError(f"{reason}, and torch has no room for it: {error}") from error
+        raise NoMemoryError(f"{reason}, and torch has no room for it: {error}") from error
     except PlanError:  # the system does not tell its memory
         found = Fallback("float32", config.context_tokens)
     note = ", ".join(filter(None, (f"{reason}, so torch does, more slowly", found.note)))
+    _log.warning("%s", note)  # without a log, as in `draftline complete`, it is told on stderr
     place = Place("torch", "cpu", found.dtype, note)
     config = replace(config, context_tokens=found.context_tokens)
     return place, _on_torch(config, place, name, folder, tokenizer, min_rows)
@@ -220,11 +237,12 @@ def _instead(
 
 def _on_openvino(
     config: DecoderConfig, place: Place, name: str, folder: Path, tokenizer: Tokenizer, progress: Progress
-) -> LanguageModel:
+) -> tuple[Place, LanguageModel]:
     from decoder.openvino_model import OpenVinoModel
 
+    place = _prepared(place, name, folder, progress)
     precision: Literal["float16", "int8", "int4"] = place.dtype  # type: ignore[assignment]  # by choose_place
-    return OpenVinoModel.load(
+    model = OpenVinoModel.load(
         folder,
         name=name,
         vocabulary=tokenizer.vocabulary,
@@ -233,9 +251,25 @@ def _on_openvino(
         cache=cache_folder(),
         kv_bytes=config.kv_cache_mb << 20,
         threads=config.threads or available_cores(),
-        reached=_in_steps(progress, f"preparing {name} in {precision}"),
-        waiting=progress,
     )
+    return place, model
+
+
+def _prepared(place: Place, name: str, folder: Path, progress: Progress) -> Place:
+    """The place, with its weights prepared; in float16, which needs none, where they cannot be."""
+    from decoder.openvino_engine.compress import compressed
+
+    if place.dtype not in ("int8", "int4"):
+        remove_unfinished(folder)
+        return place
+    try:
+        reached = _in_steps(progress, f"preparing {name} in {place.dtype}")
+        compressed(folder, place.dtype, cache_folder(), reached, waiting=progress)
+    except PreparationError as error:
+        note = f"{name} runs in float16, which takes more memory: {error}"
+        _log.warning("%s", note)
+        return replace(place, dtype="float16", note="; ".join(filter(None, (place.note, note))))
+    return place
 
 
 def _in_steps(progress: Progress, what: str) -> Callable[[int, int], None]:

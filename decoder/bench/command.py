@@ -19,6 +19,7 @@ from decoder.bench.tasks import load_tasks, spread
 from decoder.complete_command import gamma_named
 from decoder.config import DecoderConfig, from_values
 from decoder.engine import EngineError
+from decoder.environment import set_environment
 from decoder.terminal import fail, out, plain_errors
 from decoder.wire.messages import Sampling
 
@@ -81,6 +82,7 @@ def bench(
     chosen_runs = tuple(runs(names, _gammas(gamma)))
     curves, chosen_peers = curves_named(cost), _peers(peers)
     settings: dict[str, Any] = {"modes": names, "gamma": gamma}
+    set_environment()
     with plain_errors():
         config = _config({"dtype": dtype, "engine": engine, "acceptance": acceptance})
         found = load_tasks(tasks, whole_copies=wholecopy)

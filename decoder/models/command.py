@@ -17,6 +17,7 @@ from decoder.models.entry import FolderSource, HubSource, ModelEntry
 from decoder.models.progress import PullError
 from decoder.models.pull import pull
 from decoder.models.store import ModelStore, ModelStoreError
+from decoder.openvino_engine.prepared import PreparationError, remove_orphans
 
 app = typer.Typer(help="The models: list, pull, path, remove.", no_args_is_help=True, add_completion=False)
 
@@ -57,7 +58,8 @@ def pull_model(name: Name) -> None:
         is_here = isinstance(entry.source, FolderSource) or store.is_pulled(entry.name)
         with _terminable(), _Bar() as bar:
             folder = pull(entry, store, bar)
-            prepare(folder, _Preparing(bar), waiting=lambda text: bar.stage(text, None))
+            with _optional(entry.name):
+                prepare(folder, _Preparing(bar), waiting=lambda text: bar.stage(text, None))
         if is_here:
             typer.echo(f"already pulled: {folder}")
             return
@@ -79,7 +81,6 @@ def remove_model(name: Name) -> None:
         entry = _removable(Catalog().resolve(name))
         ModelStore().remove(entry.name)
         from decoder.loading import cache_folder  # here: `list` and `path` need no numerical library
-        from decoder.openvino_engine.prepared import remove_orphans
 
         remove_orphans(cache_folder())
         typer.echo(f"removed {entry.name}")
@@ -150,6 +151,18 @@ def _one_sentence() -> Iterator[None]:
         raise typer.Exit(1) from error
     except KeyboardInterrupt:
         typer.echo("draftline: stopped, nothing was kept", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def _optional(name: str) -> Iterator[None]:
+    """What may be stopped, or fail, with the model in place all the same."""
+    try:
+        yield
+    except PreparationError as error:
+        typer.echo(f"draftline: {name} is here, but its weights are not prepared: {error}", err=True)
+    except KeyboardInterrupt:
+        typer.echo(f"draftline: stopped; {name} is here, the decoder prepares its weights when it starts", err=True)
         raise typer.Exit(130) from None
 
 

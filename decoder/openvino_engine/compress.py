@@ -5,6 +5,7 @@ Only matrices are compressed. However large the model is, about a million of its
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from decoder.openvino_engine.prepared import Waiting, alone, note_source, places, remove_orphans
+from decoder.openvino_engine.prepared import (
+    UNFINISHED,
+    PreparationError,
+    Waiting,
+    alone,
+    note_source,
+    places,
+    remove_orphans,
+    remove_unfinished,
+)
 from decoder.openvino_engine.quantisation import GROUP, compress_groups, compress_rows
 from decoder.openvino_engine.shape import LlamaShape, UnsupportedModelError
 from decoder.openvino_engine.tensor_file import Form, TensorFile
@@ -41,9 +51,10 @@ def compressed(
     """The file with the compressed weights of `folder`; made now unless it is there.
 
     A pulled model holds it itself, where its folder can be written to; else it lies in `cache`. Raises
-    UnsupportedModelError, PreparationError while another process does not come to an end, or OSError where no place
-    can be written to.
+    UnsupportedModelError, or PreparationError where no place can be written to, or another process does not come to
+    an end.
     """
+    remove_unfinished(folder)
     candidates = places(folder, kind, cache)
     for path in candidates:
         if _is_current(path, folder):
@@ -52,7 +63,13 @@ def compressed(
     for path in candidates[:-1]:
         with suppress(OSError):
             return _made(folder, kind, path, reached, waiting)
-    return _made(folder, kind, candidates[-1], reached, waiting)
+    try:
+        return _made(folder, kind, candidates[-1], reached, waiting)
+    except OSError as error:
+        raise PreparationError(
+            f"its weights in {kind} cannot be kept in {cache} ({error.strerror or error}): make room there, or set"
+            " XDG_CACHE_HOME to a folder on another disk"
+        ) from error
 
 
 def weight_names(shape: LlamaShape) -> Iterator[str]:
@@ -87,7 +104,7 @@ def _write(folder: Path, kind: Compression, path: Path, reached: Reached) -> Non
     shape, weights = LlamaShape.read(folder), ModelWeights(folder)
     names = [name for name in weight_names(shape) if name in weights or not name.endswith(".bias")]
     tensors = {name: weights.tensor(name) for name in names}
-    unfinished = path.with_suffix(".unfinished")
+    unfinished = path.with_suffix(UNFINISHED)
     try:
         with unfinished.open("wb") as file:
             target = TensorFile(file, _forms(tensors, kind), {"source": source})
@@ -97,9 +114,9 @@ def _write(folder: Path, kind: Compression, path: Path, reached: Reached) -> Non
                     target.write(name + part, first * len(rows) // len(piece.values), rows)
                 weights.release()
                 reached(done := done + piece.values.nbytes, whole)
+            file.flush()
+            os.fsync(file.fileno())  # the header alone would pass for the whole file after a power cut
         unfinished.replace(path)
-    except OSError as error:
-        raise OSError(f"{path} cannot be written ({error.strerror})") from error
     finally:
         unfinished.unlink(missing_ok=True)
 

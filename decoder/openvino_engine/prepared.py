@@ -11,12 +11,13 @@ from filelock import FileLock, Timeout
 Waiting = Callable[[str], None]
 """Is told, for people, that another process is waited for."""
 
+UNFINISHED = ".unfinished"
 LOCK = "weights.lock"
 """One for a folder, whatever is prepared in it: two preparations at once would only slow each other down."""
 PATIENCE_SECONDS = 1.0
 LIMIT_SECONDS = 3600.0
 _SOURCE = ".folder"
-"""Beside weights in the cache: the path of the model that they were made of."""
+"""Beside weights in the cache: of the model that they were made of, the number of its disk and its path."""
 _OURS = re.compile(r"[0-9a-f]{16}")
 
 
@@ -30,8 +31,7 @@ def places(folder: Path, kind: str, cache: Path) -> list[Path]:
     A pulled model holds its own, which go when it goes; those of a person's own folder lie in `cache`.
     """
     cached = cache / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.{kind}"
-    is_pulled = (folder / "draftline.json").is_file()
-    return [folder / f"weights.{kind}", cached] if is_pulled else [cached]
+    return [folder / f"weights.{kind}", cached] if _is_pulled(folder) else [cached]
 
 
 @contextmanager
@@ -54,7 +54,16 @@ def alone(folder: Path, waiting: Waiting) -> Iterator[None]:
 
 def note_source(path: Path, folder: Path) -> None:
     """Writes down which model the weights in `path` were made of."""
-    path.with_suffix(_SOURCE).write_text(str(folder.resolve()), encoding="utf-8")
+    whole = folder.resolve()
+    path.with_suffix(_SOURCE).write_text(f"{_disk(whole)}\n{whole}", encoding="utf-8")
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Deletes what a killed process has left of its preparation in a pulled model, unless another one is at it."""
+    unfinished = folder / f"weights{UNFINISHED}"
+    if unfinished.is_file() and _is_pulled(folder):
+        with suppress(OSError), FileLock(folder / LOCK, timeout=0):
+            unfinished.unlink(missing_ok=True)
 
 
 def remove_orphans(cache: Path) -> None:
@@ -66,8 +75,12 @@ def remove_orphans(cache: Path) -> None:
         return
     with suppress(OSError), FileLock(cache / LOCK, timeout=0):
         for file in [file for file in cache.iterdir() if _OURS.fullmatch(file.stem)]:
-            if file.suffix in (".unfinished", ".lock") or not _has_model(file.with_suffix(_SOURCE)):
+            if file.suffix in (UNFINISHED, ".lock") or not _has_model(file.with_suffix(_SOURCE)):
                 file.unlink(missing_ok=True)
+
+
+def _is_pulled(folder: Path) -> bool:
+    return (folder / "draftline.json").is_file()
 
 
 def _wait(lock: FileLock, folder: Path) -> None:
@@ -81,8 +94,17 @@ def _wait(lock: FileLock, folder: Path) -> None:
 
 
 def _has_model(source: Path) -> bool:
-    """Weights whose source nobody has written down count as orphans: they are made again when they are wanted."""
+    """A model counts as there while another disk than its own is found in its place: its own is not mounted now.
+
+    Weights whose source nobody has written down count as orphans: they are made again when they are wanted.
+    """
     try:
-        return (Path(source.read_text(encoding="utf-8")) / "config.json").is_file()
+        disk, _, folder = source.read_text(encoding="utf-8").partition("\n")
+        return (Path(folder) / "config.json").is_file() or _disk(Path(folder)) != int(disk)
     except (OSError, ValueError):
         return False
+
+
+def _disk(folder: Path) -> int:
+    """Of the folder, or of what is left of the way to it."""
+    return next(each for each in (folder, *folder.parents) if each.exists()).stat().st_dev

@@ -1,11 +1,29 @@
 """The devices of this machine."""
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from decoder.control_group import OWN_GROUP, ControlGroup, setting
 from decoder.plan.devices import Device, gpu_like
 from decoder.plan.errors import PlanError
 from decoder.plan.footprint import CONTEXT_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Bytes of a machine or a control group: in all, and what programs may still take, caches of files included."""
+
+    whole: int
+    available: int
+
+
+def num_gpus() -> int:
+    """Those that torch finds. Raises ImportError where there is no torch."""
+    import torch  # takes seconds, and only a look at this machine needs it
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def found_devices() -> tuple[Device, ...]:
@@ -13,15 +31,11 @@ def found_devices() -> tuple[Device, ...]:
 
     Raises PlanError where the system does not tell its memory.
     """
-    import torch  # takes seconds, and only a look at this machine needs it
-
-    if not torch.cuda.is_available():
-        return (found_host(),)
-    return tuple(_gpu(number) for number in range(torch.cuda.device_count()))
+    return tuple(_gpu(number) for number in range(num_gpus())) or (found_host(),)
 
 
-def found_host(meminfo: Path = Path("/proc/meminfo")) -> Device:
-    """The memory of this machine, less what is in use by others and by this process.
+def found_host(meminfo: Path = Path("/proc/meminfo"), group: ControlGroup = OWN_GROUP) -> Device:
+    """The memory of this machine, or of the tightest container or service around this process, less what is in use.
 
     meminfo: where the system tells that (see proc_meminfo(5)); nothing counts as used where it does not.
     Raises PlanError where the system does not tell its memory.
@@ -30,9 +44,10 @@ def found_host(meminfo: Path = Path("/proc/meminfo")) -> Device:
         memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError) as error:
         raise PlanError("this system does not tell how much memory it has: say it, as in --devices cpu:64") from error
+    found = [_Memory(memory_bytes, _available_bytes(meminfo, memory_bytes)), *_limits(group)]
+    whole, available = min(each.whole for each in found), min(each.available for each in found)
     # Python and its libraries are here already, and every plan counts them for itself
-    used_bytes = max(0, memory_bytes - _available_bytes(meminfo, memory_bytes) - CONTEXT_BYTES)
-    return Device("cpu", "cpu", "cpu", memory_bytes, used_bytes=used_bytes)
+    return Device("cpu", "cpu", "cpu", whole, used_bytes=max(0, whole - available - CONTEXT_BYTES))
 
 
 def _gpu(number: int) -> Device:
@@ -53,9 +68,26 @@ def _gpu(number: int) -> Device:
 
 
 def _available_bytes(meminfo: Path, otherwise: int) -> int:
-    """What programs may still take, caches of files included."""
-    try:
-        lines = meminfo.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return otherwise
+    """What programs may still take; `otherwise` where that is not told."""
+    lines = setting(meminfo).splitlines()
     return next((int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")), otherwise)
+
+
+def _limits(group: ControlGroup) -> Iterator[_Memory]:
+    """By each group from this process's own up to the root: version 2's memory.max, 1's memory.limit_in_bytes."""
+    for folder in group.folders():
+        yield from _limit(folder, "memory.max", "memory.current", "")
+    for folder in group.folders("memory"):
+        yield from _limit(folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
+
+
+def _limit(folder: Path, limit: str, usage: str, prefix: str) -> Iterator[_Memory]:
+    """Nothing where there is no limit, or none that can be understood. prefix: of the group's sums in memory.stat."""
+    whole = setting(folder / limit).strip()
+    if not whole.isdecimal():
+        return
+    used = setting(folder / usage).strip()
+    stat = dict(line.split(" ", 1) for line in setting(folder / "memory.stat").splitlines() if " " in line)
+    cached = sum(int(stat.get(f"{prefix}{kind}", 0)) for kind in ("active_file", "inactive_file"))
+    in_use = max(0, int(used) - cached) if used.isdecimal() else 0
+    yield _Memory(int(whole), max(0, int(whole) - in_use))

@@ -12,8 +12,8 @@ from decoder.telemetry import RECORD_VERSION
 class AnswerLog:
     """The log in a directory with the part that was set aside before it, read once.
 
-    num_unknown: records of another version or form that were passed over. num_torn: files that end, or go on, in what is no
-    record; what stands behind that is lost.
+    num_unknown: records of another version or form that were passed over. num_torn: files that end, or go on, in what
+    is no record; what stands behind that is lost.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-import os
 import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from decoder.environment import child_environment
 from decoder.wire.compatibility import must_replace
 from decoder.wire.connection import Connection, connect
 from decoder.wire.endpoint import Endpoint
@@ -120,14 +120,9 @@ def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """The decoder outlives us: its own session, no terminal, no pipe of ours, no folder of ours."""
     log = log_path()
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    environment = dict(os.environ)
+    environment = child_environment()
     if config := environment.get("DRAFTLINE_CONFIG"):  # it is meant from where we are, not from where the decoder runs
         environment["DRAFTLINE_CONFIG"] = str(Path(config).absolute())
-    if sys.platform == "linux":  # huge pages where the system offers them on request (madvise)
-        environment.setdefault("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
-        environment.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    # Threads that spin while they wait are a little faster alone and many times slower beside other work.
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     with log.with_suffix(".stderr").open("wb") as last_words:
         process = subprocess.Popen(
             command,

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from decoder import assemble as room
-from decoder import loading
+from decoder import loading, openvino_model
 from decoder.assemble import assemble
 from decoder.config import DecoderConfig
 from decoder.engine import EngineError
+from decoder.plan.devices import Device
 from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.wire.messages import Answer, Complete
 from tests.fakes import byte_tokenizer, tiny_transformer
@@ -44,7 +45,7 @@ def answer(config: DecoderConfig, request: Complete) -> Answer:
 
 
 REQUEST = Complete(1, "a.py", "python", "def area(width, height):\n    return ", "", max_tokens=24, multiline="always")
-BY_MODEL = replace(REQUEST, draft="model")
+BY_MODEL = replace(REQUEST, draft="model", gamma=4)
 
 
 def test_settings_reach_the_model(tmp_path: Path) -> None:
@@ -122,6 +123,53 @@ def test_without_room_for_the_draft_model_the_target_is_kept(tmp_path: Path, mon
     assert parts.drafters._draft_cache is None
     assert f"cpu is full: {target} does not draft" in parts.notes[0]
     assert (len(loads.wanted), len(draft_loads.wanted)) == (1, 1)
+
+
+def given_up(config: DecoderConfig, caplog: pytest.LogCaptureFixture) -> str:
+    """What is said, in the status and once in the log, of a draft model that is not there."""
+    caplog.clear()
+    parts = assemble(config)
+    assert parts.drafters._draft_cache is None
+    (note,) = parts.notes
+    assert note in parts.engine(config).description
+    assert [record.getMessage() for record in caplog.records] == [note]
+    return note
+
+
+def test_a_draft_model_without_room_for_its_keys_and_values_is_given_up_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # the decoder did not start
+    target = str(saved(tmp_path, 1))
+    allocate = openvino_model._allocate
+    taken: list[Any] = []
+
+    def for_one_model(*arguments: Any) -> Any:
+        if taken:
+            raise MemoryError("keys and values of 99 tokens")
+        taken.append(allocate(*arguments))
+        return taken[0]
+
+    monkeypatch.setattr(openvino_model, "_allocate", for_one_model)
+    note = given_up(DecoderConfig(model=target, draft_model=target, device="cpu", dtype="int8"), caplog)
+    assert note == (
+        f"{target} does not draft: {target} finds no room in memory (keys and values of 99 tokens): lower kv_cache_mb"
+        " or context_tokens, or choose a smaller dtype in config.toml, or unset draft_model"
+    )
+
+
+def test_a_draft_model_that_torch_has_no_room_for_is_given_up_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # the decoder did not start
+    target, other = saved(tmp_path / "target", 1), saved(tmp_path / "other", 2)
+    path = other / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(settings | {"hidden_act": "relu"}), encoding="utf-8")
+    monkeypatch.setattr(loading, "found_host", lambda: Device("cpu", "cpu", "cpu", 1 << 20))
+    note = given_up(DecoderConfig(model=str(target), draft_model=str(other), device="cpu", dtype="int8"), caplog)
+    assert note.startswith(f"{other} does not draft: openvino cannot run {other} (its activation is relu")
+    assert "and torch has no room for it" in note
 
 
 def test_a_target_is_loaded_again_with_less_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """`draftline complete` over a scripted model: every option reaches the answer."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,25 @@ def test_what_takes_its_time_before_is_told_on_stderr(
     assert answer(shown)["text"] == REPLY
     assert steps[-1] in shown.stderr
     assert shown.stderr.endswith("\x1b[?25h\r\x1b[1A\x1b[2K"), "the spinner has gone, the cursor is back"
+
+
+def test_progress_in_a_log_is_a_line_a_quarter(run: Run, steps: list[str]) -> None:
+    # a log had 21 lines for one preparation
+    steps += [f"preparing a in int8: {done} %" for done in range(0, 101, 5)]
+    steps += ["preparing b in int8: 97 %", "preparing b in int8: 100 %", "testing"]
+    shown = [0, 25, 50, 75, 100]
+    expected = [*(f"preparing a in int8: {done} %" for done in shown), *steps[-3:]]
+    assert run().stderr.splitlines() == expected
+
+
+def test_models_run_in_the_environment_that_a_decoder_would_have(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # beside other work a start on torch took 2:36 min instead of 0:34
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    run()
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE", "what a person has set stays"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    run()
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
 def test_an_open_file_is_drafted_from_unless_drafting_is_off(run: Run) -> None:

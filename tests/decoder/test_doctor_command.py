@@ -1,5 +1,7 @@
 """What doctor says of a model and the devices it is meant for."""
 
+import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,19 +10,32 @@ import torch
 import typer
 from typer.testing import CliRunner, Result
 
-from decoder import doctor_command, loading
+from decoder import doctor_command, expected_place, loading
 from decoder.config import DecoderConfig
-from decoder.loading import cache_folder
+from decoder.loading import Place, cache_folder
+from decoder.plan.devices import Device
 from decoder.remembered import LastLoad, Remembered, circumstances
 from tests.decoder.local import PROBED
 
 GIB = 2**30
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 8192,
+    "intermediate_size": 28672,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "rms_norm_eps": 1e-5,
+    "vocab_size": 32000,
+    "max_position_embeddings": 8192,
+}
 
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with 60 GiB of weights, all holes, on a machine with 100 GiB of memory."""
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
     with (tmp_path / "model.safetensors").open("wb") as file:
         file.truncate(60 * GIB)
     monkeypatch.setattr(doctor_command, "_memory_bytes", lambda: 100 * GIB)
@@ -85,7 +100,10 @@ def test_a_gpu_that_nobody_named_and_torch_does_not_find_is_no_problem(
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ('dtype = "int8"', "torch float32 on cpu, 1 threads; openvino is several times faster there: pip install"),
+        (
+            'dtype = "int8"',
+            "torch float32 on cpu, 1 threads; openvino is not installed: pip install",
+        ),
         ('engine = "openvino"', "engine = 'openvino' is not installed: pip install 'draftline[openvino]'"),
     ],
 )
@@ -94,10 +112,77 @@ def test_a_missing_openvino_is_told_with_what_follows(
 ) -> None:
     # it was a note even where the settings insist on it, and the weights of 120 GiB were said to fit
     gpus(monkeypatch, 0, gib=0)
-    monkeypatch.setattr(doctor_command, "installed", lambda name: "missing" if name == "openvino" else "1")
+    for room in (doctor_command, expected_place):
+        monkeypatch.setattr(room, "installed", lambda name: "missing" if name == "openvino" else "1")
     result = doctor(large, monkeypatch, f"threads = 1\n{settings}")
     assert said in result.stdout
     assert result.exit_code == 1, result.stdout
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An OpenVINO that is installed and cannot be imported."""
+    (tmp_path / "openvino").mkdir()
+    (tmp_path / "openvino" / "__init__.py").write_text("raise ImportError('libopenvino.so: no such file')")
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "openvino"]
+    for name in [*loaded, *({"decoder.openvino_engine.graph"} & set(sys.modules))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_broken_openvino_is_told_with_what_follows(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # it was "ok", and the exactness of its last load was told, although torch runs the model
+    gpus(monkeypatch, 0, gib=0)
+    known = Remembered(cache_folder() / "exactness.json")
+    known.add(circumstances("openvino int8 on cpu", DecoderConfig(threads=1), large), PROBED)
+    result = doctor(large, monkeypatch, "threads = 1")
+    assert (
+        "torch float32 on cpu, 1 threads; openvino cannot be imported (libopenvino.so: no such file)" in result.stdout
+    )
+    assert "last load: none as things are" in result.stdout
+    assert "is not installed" not in result.stdout
+    insists = doctor(large, monkeypatch, 'engine = "openvino"')
+    assert (
+        "engine = 'openvino' cannot be imported (libopenvino.so: no such file): pip install --force" in insists.stdout
+    )
+
+
+@pytest.mark.parametrize(("gib", "dtype"), [(200, "float32"), (100, "bfloat16")])
+def test_a_model_that_openvino_cannot_run_is_told_with_what_follows(
+    large: Path, monkeypatch: pytest.MonkeyPatch, gib: int, dtype: str
+) -> None:
+    # it was promised in int8, which half of the memory would hold
+    gpus(monkeypatch, 0, gib=0)
+    monkeypatch.setattr(expected_place, "found_host", lambda: Device("cpu", "cpu", "cpu", gib * GIB))
+    (large / "config.json").write_text(json.dumps(LLAMA | {"mlp_bias": True}), encoding="utf-8")
+    told = doctor(large, monkeypatch, "threads = 1").stdout
+    assert f"torch {dtype} on cpu, 1 threads; openvino cannot run {large} (its feed-forward halves have biases)" in told
+    assert ("in bfloat16, as float32 needs" in told) == (dtype == "bfloat16")
+
+
+def test_a_draft_model_that_finds_no_room_is_a_note(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus(monkeypatch, 0, gib=0)
+    strange = large / "strange"
+    strange.mkdir()
+    (strange / "config.json").write_text(json.dumps(LLAMA | {"mlp_bias": True}), encoding="utf-8")
+    settings = f'threads = 1\ndraft_model = "{strange}"'
+    for gib, is_told in ((200, False), (20, True)):
+        monkeypatch.setattr(expected_place, "found_host", lambda gib=gib: Device("cpu", "cpu", "cpu", gib * GIB))
+        result = doctor(large, monkeypatch, settings)
+        said = f"{strange} does not draft: openvino cannot run {strange} (its feed-forward halves have biases)"
+        assert (said in result.stdout) == ("and torch has no room for it" in result.stdout) == is_told
+        assert result.exit_code == 0, result.stdout
+    insists = doctor(large, monkeypatch, f'engine = "openvino"\n{settings}')
+    assert f"engine = 'openvino' cannot run {strange} (its feed-forward halves" in insists.stdout
+    assert insists.exit_code == 1
+
+
+def test_a_containers_memory_is_told_not_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_command, "found_host", lambda: Device("cpu", "cpu", "cpu", 2 * GIB))
+    config = DecoderConfig(device="cpu", dtype="int8")
+    finding = doctor_command._device(config, Place("openvino", "cpu", "int8"), 4 * GIB)
+    assert "2 GiB of memory; the weights need 2.0 GiB in int8" in finding.text
 
 
 def test_without_a_decoder_it_tells_what_the_last_load_found(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:

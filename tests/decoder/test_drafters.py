@@ -154,7 +154,7 @@ def test_requests_share_what_was_learned_unless_they_bring_a_tuner_of_their_own(
         drafter.draft(CONTEXT, 3)
         assert isinstance(drafter, Learning)
         drafter.finish([*CONTEXT, 9])
-    assert mine.tuner.survival.state() == apart.survival.state() != {}
+    assert mine.tuner.survival.state() == apart.survival.state() != []
 
 
 def test_each_language_has_texts_and_keywords_of_its_own() -> None:

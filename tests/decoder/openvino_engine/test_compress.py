@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from decoder.openvino_engine import compress
 from decoder.openvino_engine.compress import Compression, compressed, weight_names
-from decoder.openvino_engine.prepared import LOCK
+from decoder.openvino_engine.prepared import LOCK, PreparationError
 from decoder.openvino_engine.shape import LlamaShape, UnsupportedModelError
 from decoder.openvino_engine.weights import SafeTensors
 from tests.engines import stored_model
@@ -124,12 +124,34 @@ def test_nothing_is_left_where_it_fails(make: Made) -> None:
     assert {file.suffix for file in make.cache.iterdir()} <= {".lock"}
 
 
+def test_the_file_has_its_name_only_when_the_disk_has_its_content(make: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    # after a power cut a whole header before holes passed for weights
+    seen = []
+    monkeypatch.setattr(os, "fsync", lambda _number: seen.append({file.suffix for file in make.cache.iterdir()}))
+    assert make().is_file()
+    assert seen == [{".unfinished", ".lock"}]
+
+
 def test_what_a_killed_process_left_is_overwritten(make: Made) -> None:
     path = make()
     path.unlink()
     path.with_suffix(".unfinished").write_bytes(b"half")
     make()
     assert {file.suffix for file in make.cache.iterdir()} == {".int4", ".lock", ".folder"}
+
+
+def test_what_a_killed_process_left_in_a_pulled_model_goes_though_nothing_has_to_be_made(make: Made) -> None:
+    # after a change to a precision that was ready it stayed for ever
+    (make.folder / "draftline.json").write_text("{}", encoding="utf-8")
+    make("int4")
+    unfinished = make.folder / "weights.unfinished"  # of int8
+    unfinished.write_bytes(b"half")
+    with FileLock(make.folder / LOCK):
+        make("int4")
+        assert unfinished.exists(), "its process may be alive"
+    make("int4")
+    assert not unfinished.exists()
+    assert make.count == 1
 
 
 def test_a_model_of_the_users_own_is_left_as_it_is(make: Made) -> None:
@@ -176,18 +198,19 @@ def test_weights_prepared_in_a_folder_that_cannot_be_written_to_are_used(make: M
     assert make.count == 1
 
 
-def test_where_nothing_can_be_written_the_error_is_that_of_the_system(make: Made) -> None:
+def test_where_nothing_can_be_written_the_folder_is_named_and_the_remedy(make: Made) -> None:
     make.cache.parent.write_text("a file", encoding="utf-8")
-    with pytest.raises(OSError, match="prepared"):
+    said = rf"in int4 cannot be kept in {make.cache} \(Not a directory\): make room there, or set XDG_CACHE_HOME"
+    with pytest.raises(PreparationError, match=said):
         make()
 
 
-def test_a_full_disk_is_an_error_of_the_system_that_leaves_nothing(make: Made) -> None:
+def test_a_full_disk_is_told_and_nothing_is_left_on_it(make: Made) -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
-        with pytest.raises(OSError, match=r"\.int4 cannot be written \(.*too large"):
+        with pytest.raises(PreparationError, match=rf"cannot be kept in {make.cache} \(.*too large"):
             make()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -9,7 +9,15 @@ import pytest
 from filelock import FileLock
 
 from decoder.openvino_engine import prepared
-from decoder.openvino_engine.prepared import LOCK, PreparationError, alone, note_source, places, remove_orphans
+from decoder.openvino_engine.prepared import (
+    LOCK,
+    PreparationError,
+    alone,
+    note_source,
+    places,
+    remove_orphans,
+    remove_unfinished,
+)
 
 
 @pytest.fixture
@@ -45,6 +53,16 @@ def test_weights_stay_as_long_as_their_model_and_other_files_for_ever(cache: Pat
     assert names(cache) == {*kept, "exactness.json", "notes.txt", "weights.int8", LOCK}
 
 
+def test_weights_of_a_model_whose_disk_is_not_mounted_stay(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # what took minutes to make was deleted whenever another model was prepared while the disk was away
+    away = places(cache.parent / "gone", "int8", cache)[0]
+    monkeypatch.setattr(prepared, "_disk", lambda _folder: -1)
+    note_source(away, cache.parent / "gone")
+    monkeypatch.undo()
+    remove_orphans(cache)
+    assert away in cache.iterdir()
+
+
 def test_nothing_is_removed_while_another_process_prepares(cache: Path) -> None:
     before = names(cache)
     with held(cache):
@@ -55,6 +73,12 @@ def test_nothing_is_removed_while_another_process_prepares(cache: Path) -> None:
 def test_where_nothing_was_ever_prepared_nothing_is_made(tmp_path: Path) -> None:
     remove_orphans(tmp_path / "absent")
     assert names(tmp_path) == set()
+
+
+def test_in_a_folder_of_the_users_own_nothing_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "weights.unfinished").touch()
+    remove_unfinished(tmp_path)
+    assert names(tmp_path) == {"weights.unfinished"}
 
 
 @contextmanager
