@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decoder.drafters import Drafters
 from decoder.engine import EngineError
 from decoder.governor import Governor
 from decoder.learned import Learned
+from decoder.speculate import Step
 from decoder.wire.messages import Answer, Draft
 from drafting.interface import Array
 from tests.decoder.local import REPLIES, ask, engine
@@ -104,6 +106,15 @@ async def test_the_governor_counts_who_waits_and_not_who_left() -> None:
         model.open.set()
         await asyncio.gather(first, return_exceptions=True)
         assert governor.load(time.monotonic()).service == 0.0  # who was given up says nothing of the load
+
+
+async def test_every_pass_tells_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[Step] = []
+    monkeypatch.setattr(Drafters, "learn", lambda _self, step: steps.append(step))
+    async with engine() as made:
+        answer = await made.complete(ask("x = ", draft="none"))
+    assert len(steps) == answer.speculation.steps
+    assert sum(step.milliseconds > 0 for step in steps) >= len(steps) - 1  # a healed token is no pass of its own kind
 
 
 async def test_what_was_learned_is_kept_when_the_engine_closes(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
+from drafting.context_lexemes import ContextLexemes
 from drafting.exact import ExactMatch
-from drafting.vote import Choice, Voice, Vote, agreed, exact_weight
+from drafting.lexemes import lex
+from drafting.renamed import RenamedMatch
+from drafting.vote import Choice, Voice, Vote, agreed, exact_weight, renamed_weight
 
 
 def voice(token: int, length: int, rank: int = 0) -> Voice:
@@ -40,3 +43,19 @@ def test_the_draft_is_what_most_of_the_weight_goes_on_with() -> None:
     assert agreed([(0.4, ()), (0.3, ())], 2) == ()
     assert agreed([], 2) == ()
     assert agreed([(0.2, (1, 2)), (0.3, (1, 3)), (0.2, (1, 2))], 2) == (1, 2), "equal drafts speak for each other"
+
+
+def renamed_voice(token: int, source: str, position: int) -> Voice:
+    """What follows `position` lexemes of `source`, for a text that stands there under other names."""
+    lexemes = ContextLexemes(lambda token: bytes((token,)))
+    lexemes.follow(list(b"area = area * depth - "), by=object())
+    match = RenamedMatch(lexemes, lex(source, frozenset()), position, 0)
+    return Voice(renamed_weight(match), token, match)
+
+
+def test_a_name_that_was_met_is_surer_than_a_new_one() -> None:
+    met, new = (renamed_voice(1, f"size = size * width - {name}", 6) for name in ("width", "height"))
+    assert isinstance(met.match, RenamedMatch)
+    assert met.match.is_settled
+    assert met.weight == new.weight
+    assert choices(met)[0].probability > choices(new)[0].probability
