@@ -29,10 +29,11 @@ class PassCost:
     milliseconds: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a table that says nothing: two sizes at least, ascending, that take some time."""
-        ascending = all(left < right for left, right in pairwise(self.rows))
+        """Raises ValueError for anything but two sizes or more, in order, that take some time and never less."""
+        in_order = all(type(rows) is int for rows in self.rows) and all(a < b for a, b in pairwise((0, *self.rows)))
         sensible = all(0 < each < inf for each in self.milliseconds)
-        if not (ascending and sensible and 2 <= len(self.rows) == len(self.milliseconds)):
+        rising = all(a <= b for a, b in pairwise(self.milliseconds))
+        if not (in_order and sensible and rising and 2 <= len(self.rows) == len(self.milliseconds)):
             raise ValueError(f"passes of {self.rows} rows cannot cost {self.milliseconds} ms")
 
     def of(self, rows: int) -> float:

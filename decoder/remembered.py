@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +77,8 @@ class Remembered:
             found = self._read()[_key(circumstances)]
             cost = PassCost(**{name: tuple(values) for name, values in found["cost"].items()})
             exactness = Exactness(**found["exactness"])
-            return Probed(exactness, cost) if _is_exactness(exactness) and _is_cost(cost) else None
-        except (KeyError, TypeError, AttributeError, IndexError):
+            return Probed(exactness, cost) if _is_exactness(exactness) else None
+        except (KeyError, TypeError, AttributeError, ValueError):
             return None
 
     def add(self, circumstances: Sequence[str], found: Probed) -> None:
@@ -120,19 +119,11 @@ class Remembered:
 
 
 def _is_exactness(found: Exactness) -> bool:
-    """TypeError where its figures are none, as in `_is_cost`: what makes no sense would fail every request."""
+    """TypeError where its figures are none: what makes no sense would fail every request."""
     rows = found.min_rows, found.max_rows
     return (
         found.kind in ("bitwise", "near-ties") and all(type(each) is int for each in rows) and 1 <= rows[0] <= rows[1]
     )
-
-
-def _is_cost(found: PassCost) -> bool:
-    rows, milliseconds = found.rows, found.milliseconds
-    rises = all(left < right for left, right in pairwise((0, *rows)))
-    never_falls = all(left <= right for left, right in pairwise(milliseconds))
-    is_positive = 0 < milliseconds[0] <= milliseconds[-1] < math.inf
-    return len(rows) == len(milliseconds) > 1 and rises and never_falls and is_positive
 
 
 def _key(circumstances: Sequence[str]) -> str:

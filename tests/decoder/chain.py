@@ -70,6 +70,13 @@ def syntax() -> SyntaxDrafter:
     return SyntaxDrafter(lexemes, seam, _chance(MARKS.__getitem__))
 
 
+class FixedPrice(GammaTuner):
+    """For models that take no time worth mentioning: a draft token costs what is said at first, however busy it is."""
+
+    def drafted(self, num_tokens: int, milliseconds: float) -> None:
+        """Nothing is learned of it."""
+
+
 def cascade(tuner: GammaTuner, lookup: LookupCandidates, model: Drafter) -> Cascade:
     """All there is: lookup, the draft model, and lookup after it, by what `tuner` has learned so far."""
     return Cascade(tuner, "x", lookup=lookup, model=model)

@@ -13,12 +13,11 @@ from decoder.speculate import speculate
 from decoder.wire.messages import Sampling
 from drafting.context_index import ContextIndex
 from drafting.corpus import Corpus
-from drafting.gamma import GammaTuner
 from drafting.interface import Array, Draft, Drafter
 from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import SmallModelDrafter
-from tests.decoder.chain import cascade
+from tests.decoder.chain import FixedPrice, cascade
 from tests.fakes import FixedDrafter, NumpyModel, RandomDrafter
 
 VOCABULARY = 24
@@ -93,7 +92,7 @@ def test_the_same_seed_gives_the_same_text_with_every_drafter_at_every_gamma(sam
         FirstOf(LookupDrafter(ContextIndex(), corpus()), small(3, sampler)),
         Contrary(text),
         cascade(
-            GammaTuner(PassCost((1, 16), (10.0, 11.0))), LookupDrafter(ContextIndex(), corpus()), small(2, sampler)
+            FixedPrice(PassCost((1, 16), (10.0, 11.0))), LookupDrafter(ContextIndex(), corpus()), small(2, sampler)
         ),
     ]
     for drafter in drafters:

@@ -16,12 +16,11 @@ from decoder.torch_model import TorchModel
 from decoder.wire.messages import Sampling
 from drafting.context_index import ContextIndex
 from drafting.corpus import Corpus
-from drafting.gamma import GammaTuner
 from drafting.interface import Drafter
 from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import SmallModelDrafter
-from tests.decoder.chain import cascade
+from tests.decoder.chain import FixedPrice, cascade
 from tests.fakes import RandomDrafter, tiny_llama
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -48,7 +47,7 @@ def drafter(kind: str, seed: int, target_seed: int) -> Drafter:
             return SmallModelDrafter(PrefixCache(_fresh(target_seed, copy=True)), GREEDY.pick)
         case "cascade":
             small = SmallModelDrafter(PrefixCache(_fresh(target_seed + 1)), GREEDY.pick)
-            return cascade(GammaTuner(PassCost((1, 16), (10.0, 12.0)), ms_per_draft_token=0.5), lookup, small)
+            return cascade(FixedPrice(PassCost((1, 16), (10.0, 12.0)), ms_per_draft_token=0.5), lookup, small)
         case "random":
             return RandomDrafter(seed, VOCABULARY)
         case _:

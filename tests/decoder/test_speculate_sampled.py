@@ -12,11 +12,10 @@ from decoder.sampler import Sampler
 from decoder.sampling import probabilities
 from decoder.speculate import speculate
 from decoder.wire.messages import Sampling
-from drafting.gamma import GammaTuner
 from drafting.interface import Array, Drafter
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import SmallModelDrafter
-from tests.decoder.chain import START, VOCABULARY, cascade, counted, joint, lookup, significance, syntax
+from tests.decoder.chain import START, VOCABULARY, FixedPrice, cascade, counted, joint, lookup, significance, syntax
 from tests.fakes import NumpyModel
 
 NUM_TEXTS = 4_000
@@ -45,7 +44,7 @@ class Writer:
         self._target = PrefixCache(TARGET)
         self._small = PrefixCache(NumpyModel(12, vocabulary=VOCABULARY, spread=1.2))
         self._lookup = lookup() if kind == "lookup" else syntax()
-        self._tuner = GammaTuner(PassCost((1, 16), (10.0, 11.0)), ms_per_draft_token=0.3)
+        self._tuner = FixedPrice(PassCost((1, 16), (10.0, 11.0)), ms_per_draft_token=0.3)
         self.num_accepted = 0
         self.sources: set[str] = set()
 
