@@ -1,10 +1,12 @@
 """Source files named on the command line."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from decoder.engine import EngineError
 from drafting.lines import split_lines
+from drafting.secret_names import secret_pattern
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -28,7 +30,8 @@ class Place:
 
 
 def read_source(path: Path) -> str:
-    """The text of a file. Raises EngineError for one that is missing, too large, or not text."""
+    """The text of a file. Raises EngineError for one that holds secrets, is missing, too large, or not text."""
+    _refuse_secrets(path)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)  # some files, as /dev/zero, do not tell their size
@@ -44,6 +47,15 @@ def read_source(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeError as error:
         raise EngineError(f"{path} is not UTF-8 text; completions are for source files") from error
+
+
+def _refuse_secrets(path: Path) -> None:
+    for name in (str(path), os.path.realpath(path)):
+        if pattern := secret_pattern(name):
+            raise EngineError(
+                f"{path} is not read: its name matches {pattern!r}, as of a file with secrets;"
+                " if it holds none, give it another name"
+            )
 
 
 def split_at(text: str, place: Place) -> tuple[str, str]:

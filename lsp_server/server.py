@@ -76,6 +76,12 @@ class Server(LanguageServer):
         for sentence in sentences:
             self._show_once(types.MessageType.Warning, sentence)
 
+    def log_once(self, sentence: str) -> None:
+        """What explains itself to who looks for it, in the editor's log."""
+        if sentence not in self._shown:
+            self._shown.add(sentence)
+            self.window_log_message(types.LogMessageParams(types.MessageType.Info, sentence))
+
     def _show_once(self, kind: types.MessageType, message: str) -> None:
         if message not in self._shown:
             self._shown.add(message)
@@ -111,6 +117,7 @@ def _initialize(ls: Server, params: types.InitializeParams) -> None:
             connect,
             ls.show_status,
             ls.show_error,
+            on_excluded=ls.log_once,
             converts_line_ends=editor.lower().startswith(_LF_EDITORS),
         )
     )

@@ -6,15 +6,20 @@ from dataclasses import dataclass, replace
 
 from lsprotocol.types import InlineCompletionParams, InlineCompletionTriggerKind, Range, TextDocumentItem
 
-from decoder.wire.messages import BufferEdited, Feedback, Status
+from decoder.wire.messages import Answer, BufferEdited, Complete, Feedback, Status
 from lsp_server.decoder_link import Connector, DecoderLink
 from lsp_server.documents import Change, Document, Encoding
+from lsp_server.exclusion import OwnPatterns
 from lsp_server.latest import Latest
 from lsp_server.request import completion_request
+from lsp_server.screen import Screen
 from lsp_server.settings import Settings
 
 _FAILED = "engine_error: "
 """So begins the reason of an answer that the decoder could not give; other empty answers are in order."""
+
+EXCLUDED = "suppressed:excluded"
+"""The reason of empty answers in a document that the decoder must not see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +46,24 @@ class Session:
         on_status: Callable[[Status], None],
         on_error: Callable[[str], None],
         *,
+        on_excluded: Callable[[str], None],
         converts_line_ends: bool,
     ) -> None:
         """on_error: learns why a request failed, in a sentence for people, at every such request.
 
+        on_excluded: learns why a document gets no completions, at every request in it.
         converts_line_ends: the editor keeps text with LF, whatever the file has; a CR would become part of it."""
         self.settings = settings
         self._on_error = on_error
+        self._on_excluded = on_excluded
         self._converts_line_ends = converts_line_ends
         self._initial_settings = settings
         self._encoding: Encoding = encoding
         self._documents: dict[str, Document] = {}
-        self._link = DecoderLink(connect, self._documents, on_status)
+        self._shared: dict[str, Document] = {}
+        """Those of the documents that the decoder may see."""
+        self._screen = Screen(OwnPatterns(settings.exclude), self._share)
+        self._link = DecoderLink(connect, self._shared, on_status)
         self._latest = Latest()
         self._ids = itertools.count(1)
 
@@ -64,6 +75,9 @@ class Session:
     def configure(self, options: object) -> tuple[str, ...]:
         """Lays `options` over the settings of `initialize`; returns a sentence for each that was not understood."""
         self.settings = self._initial_settings.updated(options)
+        self._screen.follow(OwnPatterns(self.settings.exclude))
+        for uri in self._documents:
+            self._share(uri)
         return self.settings.problems
 
     def open(self, item: TextDocumentItem) -> None:
@@ -71,20 +85,24 @@ class Session:
         self._documents[item.uri] = Document(
             item.uri, item.language_id, item.version, item.text, encoding=self._encoding
         )
-        self._link.buffer_opened(item.uri)
+        self._withhold(item.uri)
+        self._screen.open(item.uri)
+        self._share(item.uri)
 
     def change(self, uri: str, version: int, changes: Iterable[Change]) -> None:
         """A document has been edited; a change to one that is not open is ignored."""
         if (document := self._documents.get(uri)) is not None:
             base_version = document.version
             edits = document.apply(changes, version)
-            self._link.buffer_edited(BufferEdited(uri, base_version, version, edits))
+            if uri in self._shared:
+                self._link.buffer_edited(BufferEdited(uri, base_version, version, edits))
 
     def close(self, uri: str) -> None:
         """A document has been closed; what is asked about it gets no answer."""
         self._latest.supersede(uri)
-        if self._documents.pop(uri, None) is not None:
-            self._link.buffer_closed(uri)
+        self._screen.close(uri)
+        self._documents.pop(uri, None)
+        self._withhold(uri)
 
     async def complete(self, params: InlineCompletionParams) -> Suggestion | None:
         """What to show; None where there is nothing. Raises OutdatedError where a newer request or text overtook it.
@@ -102,7 +120,7 @@ class Session:
         )
         selected = _selection(document, place, params)
         request = replace(request, prefix=request.prefix[: len(request.prefix) - selected.num_typed] + selected.text)
-        answer = await self._latest.run(uri, self._link.complete(request))
+        answer = await self._latest.run(uri, self._answer(request))
         if answer is None or self._documents.get(uri) is not document or document.version != version:
             raise OutdatedError
         if not answer.text:
@@ -120,7 +138,30 @@ class Session:
 
     async def aclose(self) -> None:
         """Leaves the decoder."""
+        await self._screen.aclose()
         await self._link.aclose()
+
+    async def _answer(self, request: Complete) -> Answer:
+        """The decoder's, or an empty one at once for a document that is kept from it."""
+        verdict = await self._screen.settled(request.document)
+        if verdict.excluded:
+            self._on_excluded(f"{EXCLUDED}: {request.document} is not completed: {verdict.because}")
+            return Answer(request.id, reason=EXCLUDED)
+        return await self._link.complete(request)
+
+    def _share(self, uri: str) -> None:
+        """Brings what the decoder has of a document in line with the verdict on it."""
+        if self._screen.verdict(uri).excluded is not False:
+            if uri in self._shared:
+                self._latest.supersede(uri)
+            self._withhold(uri)
+        elif uri not in self._shared:
+            self._shared[uri] = self._documents[uri]
+            self._link.buffer_opened(uri)
+
+    def _withhold(self, uri: str) -> None:
+        if self._shared.pop(uri, None) is not None:
+            self._link.buffer_closed(uri)
 
 
 @dataclass(frozen=True, slots=True)

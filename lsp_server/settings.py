@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from decoder.wire.messages import Draft, Multiline
+from lsp_server.exclusion import OwnPatterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Settings:
 
     languages: language ids that get completions, None for all. max_tokens: of one completion.
     gamma: draft tokens a step, None for the decoder's choice. temperature: 0 is greedy.
+    exclude: patterns of files to keep from the decoder, beside those that hold secrets (`OwnPatterns`).
     problems: one sentence for everything that was not understood, to be shown once.
     """
 
@@ -24,6 +26,7 @@ class Settings:
     temperature: float = 0.0
     draft: Draft = "auto"
     gamma: int | None = None
+    exclude: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     def want(self, language_id: str) -> bool:
@@ -75,6 +78,12 @@ def _strings(value: Any) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TypeError
     return tuple(value)
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    patterns = _strings(value) or ()
+    OwnPatterns(patterns)
+    return patterns
 
 
 def _number(low: float, high: float) -> Callable[[Any], float]:
@@ -134,4 +143,5 @@ _SETTINGS = {
     "temperature": _Setting("temperature", "a number from 0 to 2", _number(0.0, 2.0)),
     "draft": _choice("draft", get_args(Draft)),
     "gamma": _Setting("gamma", 'a whole number from 0 to 64, or "auto"', _gamma, none='"auto"'),
+    "exclude": _Setting("exclude", "a list of patterns as in a .gitignore", _patterns),
 }

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from decoder.assemble import Assembly
 from decoder.complete_command import complete, request_at
 from decoder.drafters import Drafters
+from decoder.engine import EngineError
 from decoder.loading import Progress
 from decoder.source_file import Place
 from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS
@@ -139,6 +140,15 @@ def test_what_cannot_be_done_is_one_sentence(run: Run, arguments: tuple[str, ...
     assert isinstance(result.exception, SystemExit)
     assert said in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_file_with_secrets_is_neither_completed_nor_read_as_context(run: Run, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("TOKEN=abc\n", encoding="utf-8")
+    refused = run("--open", ".env")
+    assert refused.exit_code == 1
+    assert ".env is not read: its name matches '.env', as of a file with secrets" in refused.stderr
+    with pytest.raises(EngineError, match=r"\.env is not read"):
+        request_at(Place(Path(".env"), 1, 1))
 
 
 @pytest.mark.parametrize("option", ["--temperature", "--top-p"])

@@ -67,3 +67,21 @@ def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"\xef\xbb\xbfx")
     assert read_source(path) == "x"
+
+
+@pytest.mark.parametrize(("name", "pattern"), [(".env", ".env"), ("deploy.key", "*.key"), ("link.txt", ".env")])
+def test_a_file_with_secrets_is_refused_with_the_pattern_and_the_remedy(
+    tmp_path: Path, name: str, pattern: str
+) -> None:
+    (tmp_path / "link.txt").symlink_to(tmp_path / ".env")
+    (tmp_path / name).write_text("TOKEN=1", encoding="utf-8")
+    with pytest.raises(EngineError) as caught:
+        read_source(tmp_path / name)
+    assert f"{tmp_path / name} is not read: its name matches {pattern!r}" in str(caught.value)
+    assert "give it another name" in str(caught.value)
+    assert "TOKEN" not in str(caught.value)
+
+
+def test_an_example_of_such_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".env.example").write_text("TOKEN=", encoding="utf-8")
+    assert read_source(tmp_path / ".env.example") == "TOKEN="

@@ -73,16 +73,26 @@ class Editor:
     async def until_ready(self) -> None:
         await self._until(lambda: any(told["state"] == "ready" for told in self.notifications("draftline/status")))
 
-    def open(self, text: str, language: str = "python") -> None:
-        document = {"uri": A, "languageId": language, "version": 1, "text": text}
+    def open(self, text: str, language: str = "python", uri: str = A) -> None:
+        document = {"uri": uri, "languageId": language, "version": 1, "text": text}
         self.say(method="textDocument/didOpen", params={"textDocument": document})
 
-    def type(self, version: int, line: int, character: int, text: str) -> None:
+    def exclude(self, *patterns: str) -> None:
+        """Changes the setting while the server runs."""
+        options = {"draftline": {"exclude": patterns}}
+        self.say(method="workspace/didChangeConfiguration", params={"settings": options})
+
+    def rename(self, uri: str, to: str, text: str) -> None:
+        """As LSP has it: the old name is closed, the new one opened."""
+        self.say(method="textDocument/didClose", params={"textDocument": {"uri": uri}})
+        self.open(text, uri=to)
+
+    def type(self, version: int, line: int, character: int, text: str, uri: str = A) -> None:
         position = {"line": line, "character": character}
         change = {"range": {"start": position, "end": position}, "text": text}
         self.say(
             method="textDocument/didChange",
-            params={"textDocument": {"uri": A, "version": version}, "contentChanges": [change]},
+            params={"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]},
         )
 
     def ask(self, id: Any, line: int, character: int, trigger: int = 2, uri: str = A) -> None:

@@ -25,9 +25,12 @@ def test_every_setting_can_be_set() -> None:
         "temperature": 0.5,
         "draft": "lookup",
         "gamma": 4,
+        "exclude": ["*.sql", "!keep.sql"],
     }
-    assert Settings().updated(options) == Settings(False, ("python", "rust"), 12, "never", 0.5, "lookup", 4)
+    expected = Settings(False, ("python", "rust"), 12, "never", 0.5, "lookup", 4, ("*.sql", "!keep.sql"))
+    assert Settings().updated(options) == expected
     assert set(options) == set(_SETTINGS)
+    assert len(_SETTINGS) <= 8, "a person has to understand them all"
     assert {field.name for field in fields(Settings)} == {setting.field for setting in _SETTINGS.values()} | {
         "problems"
     }
@@ -53,6 +56,8 @@ def test_nothing_set_means_the_defaults(options: object) -> None:
         ("temperature", "hot", "a number from 0 to 2"),
         ("temperature", float("nan"), "a number from 0 to 2"),
         ("draft", None, '"none", "lookup", "syntax", "model" or "auto"'),
+        ("exclude", "*.sql", "a list of patterns as in a .gitignore"),
+        ("exclude", ["!"], "a list of patterns as in a .gitignore"),
         ("gamma", -1, 'a whole number from 0 to 64, or "auto"'),
     ],
 )

@@ -1,0 +1,83 @@
+"""What a document is called decides whether the decoder may see it; the person's patterns have the last word."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsp_server.exclusion import OwnPatterns, judge, path_of
+
+
+@pytest.mark.parametrize(
+    ("patterns", "path", "excluded"),
+    [
+        (["*.sql"], "/a/b/dump.sql", True),
+        (["*.sql"], "/a/sql/main.py", None),
+        (["*.sql", "!keep.sql"], "/a/keep.sql", False),
+        (["!keep.sql", "*.sql"], "/a/keep.sql", True),
+        (["private/"], "/work/private/deep/a.py", True),
+        (["private/"], "/work/private", None),
+        (["conf/prod/**"], "/work/conf/prod/x/a.yaml", True),
+        (["**/generated/*.py"], "/work/generated/a.py", True),
+        (["/work/**"], "/work/a.py", True),
+        (["/work/**"], "/home/work/a.py", None),
+        (["~/notes/**"], "/home/me/notes/a.md", True),
+        (["*"], "/a.py", True),
+        (["", "# no comment", "a b.py"], "/x/a b.py", True),
+        ([], "/a.py", None),
+    ],
+)
+def test_patterns_are_those_of_a_gitignore_in_any_folder(
+    monkeypatch: pytest.MonkeyPatch, patterns: Sequence[str], path: str, excluded: bool | None
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert OwnPatterns(patterns).judge(path).excluded is excluded
+
+
+def test_the_pattern_that_decided_is_named() -> None:
+    assert "'*.sql'" in OwnPatterns(["", "a", "*.sql"]).judge("/dump.sql").because
+    verdict = judge(["/home/me/.env"], OwnPatterns())
+    assert "'.env'" in verdict.because
+    assert '"exclude": ["!.env"]' in verdict.because, "the remedy"
+
+
+@pytest.mark.parametrize(
+    ("paths", "patterns", "excluded"),
+    [
+        (["/a/.env"], [], True),
+        (["/a/.env"], ["!.env"], False),
+        (["/a/main.py"], [], None),
+        (["/a/notes.txt", "/a/.env"], [], True),
+        (["/a/notes.txt", "/private/x.txt"], ["/private/"], True),
+        (["/a/notes.txt", "/private/x.txt"], ["!notes.txt", "/private/"], True),
+    ],
+)
+def test_both_the_name_and_what_a_link_leads_to_count(
+    paths: Sequence[str], patterns: Sequence[str], excluded: bool | None
+) -> None:
+    assert judge(paths, OwnPatterns(patterns)).excluded is excluded
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work/.env",
+        "FILE:///work/%2Eenv",
+        "file:///C%3A/work%5C.env",
+        "file:///C#/.env",
+        "file:///what?/.env",
+        "untitled:.env",
+        "vscode-remote://ssh-remote%2Bhost/work/.env",
+        "git:/work/.env?%7B%22ref%22%3A%22HEAD%22%7D",
+        "/work/.env",
+        ".env",
+    ],
+)
+def test_a_secret_is_known_under_any_uri(uri: str) -> None:
+    assert judge([path_of(uri)], OwnPatterns()).excluded
+
+
+@given(st.text(), st.lists(st.sampled_from(["*.a", "!b", "c/", "**", "/d", "?"]), max_size=4))
+def test_no_uri_at_all_breaks_it(uri: str, patterns: list[str]) -> None:
+    judge([path_of(uri)], OwnPatterns(patterns))
