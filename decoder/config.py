@@ -34,6 +34,9 @@ class ConfigError(Exception):
     """A setting that cannot be used; the text names the file, the key, the value and what is accepted."""
 
 
+_OF_THE_EDITOR = ("enabled", "languages", "exclude", "maxTokens", "multiline", "temperature", "draft", "gamma")
+
+
 @dataclass(frozen=True, slots=True)
 class DecoderConfig:
     """Every setting has a default; a file names only what differs.
@@ -97,7 +100,8 @@ def from_values(values: dict[str, Any], source: str) -> DecoderConfig:
     fields = {field.name: field for field in dataclasses.fields(DecoderConfig)}
     for key, value in values.items():
         if key not in fields:
-            raise ConfigError(f"{source}: unknown key '{key}'; known keys are {', '.join(fields)}")
+            hint = "it is a setting of the editor, see the README; " if key in _OF_THE_EDITOR else ""
+            raise ConfigError(f"{source}: unknown key '{key}'; {hint}known keys are {', '.join(fields)}")
         _check(key, value, fields[key].default, source)
     config = DecoderConfig(**values)
     if config.prompt_tokens >= config.context_tokens:

@@ -15,6 +15,7 @@ MEASURED_ROWS = (1, 2, 3, 4, 6, 8, 9, 12, 16)
 _CONTEXT = 256
 _REPEATS = 5
 
+_UNPADDED = 0
 _OUTLIER = 3.0
 _PACE_RATE = 0.2
 _FACTOR_RATE = 0.02
@@ -27,14 +28,24 @@ class PassCost:
 
     rows: tuple[int, ...]
     milliseconds: tuple[float, ...]
+    one_row: float = 0.0
+    """Of a pass of one row that is not padded, as plain decoding takes; 0 where the table has it, or nobody knows."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for anything but two sizes or more, in order, that take some time and never less."""
         in_order = all(type(rows) is int for rows in self.rows) and all(a < b for a, b in pairwise((0, *self.rows)))
         sensible = all(0 < each < inf for each in self.milliseconds)
         rising = all(a <= b for a, b in pairwise(self.milliseconds))
-        if not (in_order and sensible and rising and 2 <= len(self.rows) == len(self.milliseconds)):
+        if not (in_order and sensible and rising and 0 <= self.one_row < inf and self._is_complete()):
             raise ValueError(f"passes of {self.rows} rows cannot cost {self.milliseconds} ms")
+
+    def _is_complete(self) -> bool:
+        return 2 <= len(self.rows) == len(self.milliseconds)
+
+    @property
+    def plain(self) -> float:
+        """Milliseconds of a pass of plain decoding, the fastest without drafts: see `one_row`."""
+        return self.one_row or self.of(1)
 
     def of(self, rows: int) -> float:
         """Of a pass with so many rows, between measured ones in proportion, beyond the last by the last slope.
@@ -83,24 +94,32 @@ def measure_cost(model: LanguageModel) -> PassCost:
     """The quickest of a few passes each, taken in turn, behind a context of some hundred tokens; the cache is empty
     after. The quickest, because a machine that does other work makes passes only slower.
 
-    What the engine pads is measured as padded: a pass of one row costs what one of `min_rows` costs.
+    What the engine pads is measured as padded: a pass of one row costs what one of `min_rows` costs. One that is not
+    padded, which no draft is verified in, is measured beside them.
     """
     random = np.random.default_rng(0)
     held = min(_CONTEXT, model.context_length - MEASURED_ROWS[-1])
     text = [int(token) for token in random.integers(0, model.vocabulary.size, held + MEASURED_ROWS[-1])]
     model.rewind(0)
     model.extend(text[:held], last=0)
-    times: dict[int, list[float]] = {rows: [] for rows in MEASURED_ROWS}
+    times: dict[int, list[float]] = {rows: [] for rows in (_UNPADDED, *MEASURED_ROWS)}
+    min_rows = model.min_rows
     for turn in range(_REPEATS + 1):
-        for rows in MEASURED_ROWS:
+        for rows, taken in times.items():
+            model.min_rows = 1 if rows == _UNPADDED else min_rows
             started = time.perf_counter()
-            model.extend(text[held : held + rows])
-            taken = 1000 * (time.perf_counter() - started)
+            model.extend(text[held : held + max(rows, 1)])
+            milliseconds = 1000 * (time.perf_counter() - started)
             model.rewind(held)
             if turn:  # the first pass of a size prepares its kernels
-                times[rows].append(taken)
+                taken.append(milliseconds)
+    model.min_rows = min_rows
     model.rewind(0)
-    return PassCost(MEASURED_ROWS, _rising([min(times[rows]) for rows in MEASURED_ROWS]))
+    return PassCost(
+        MEASURED_ROWS,
+        _rising([min(times[rows]) for rows in MEASURED_ROWS]),
+        one_row=round(min(times[_UNPADDED]), 3),
+    )
 
 
 def measure_draft_step(model: LanguageModel) -> float:

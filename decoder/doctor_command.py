@@ -98,7 +98,9 @@ def _models(config: DecoderConfig, place: Place) -> list[Finding]:
     needed = 0
     for role, name in (("target model", config.model), ("draft model", config.draft_model)):
         if not name:
-            findings.append(Finding("note", role, "none; drafting is by lookup in the open buffers"))
+            findings.append(
+                Finding("note", role, "none; drafting is by exact and renamed matches in the text and the open buffers")
+            )
             continue
         try:
             folder = model_folder(name)

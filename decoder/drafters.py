@@ -45,7 +45,7 @@ class Spelling(Protocol):
 def check_draft(draft: Draft, *, has_draft_model: bool) -> None:
     """Raises EngineError for a way of drafting that is not available."""
     if draft == "model" and not has_draft_model:
-        raise EngineError("draft 'model' needs a draft model: set draft_model in config.toml, or use 'lookup'")
+        raise EngineError("draft 'model' needs a draft model: set draft_model in config.toml, or use 'auto'")
 
 
 class NoDrafter:

@@ -15,7 +15,7 @@ from drafting.interface import Array, LanguageModel
 
 FEWEST_ROWS = (1, 2, 4, 8)
 MOST_ROWS = (256, 128, 64, 32)
-PROBE = 3
+PROBE = 4
 """Changes whenever a result of an older probe could be wrong."""
 FIXED_ROWS = 16
 """The one size that is tried where smaller passes give other bits."""

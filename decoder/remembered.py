@@ -75,7 +75,8 @@ class Remembered:
         """What was found in just these circumstances."""
         try:
             found = self._read()[_key(circumstances)]
-            cost = PassCost(**{name: tuple(values) for name, values in found["cost"].items()})
+            table = found["cost"]
+            cost = PassCost(tuple(table["rows"]), tuple(table["milliseconds"]), one_row=table["one_row"])
             exactness = Exactness(**found["exactness"])
             return Probed(exactness, cost) if _is_exactness(exactness) else None
         except (KeyError, TypeError, AttributeError, ValueError):

@@ -17,7 +17,7 @@ from decoder.learned import Learned, learned_path
 from decoder.stats.answer_log import AnswerLog
 from decoder.stats.answer_row import AnswerRow, CostOf, answer_rows
 from decoder.stats.learned_row import LearnedRow, learned_rows
-from decoder.stats.tables import NOTHING_YET, answer_table, learned_tables
+from decoder.stats.tables import NOT_KEPT_YET, NOTHING_YET, answer_table, learned_tables
 from decoder.stats.todays_cost import todays_cost
 from decoder.terminal import err, fail, out, plain_errors
 
@@ -57,6 +57,8 @@ def _print(learned: Sequence[LearnedRow], answers: Sequence[AnswerRow]) -> None:
     tables = [*learned_tables(learned), *([answer_table(answers)] if answers else [])]
     # a pipe has no width to fit: the rows stay whole
     console = out if out.is_terminal else Console(width=_PIPE_WIDTH, highlight=False, emoji=False)
+    if answers and not learned:
+        tables.insert(0, NOT_KEPT_YET)
     for shown in tables or [NOTHING_YET]:
         console.print(shown, soft_wrap=True, markup=False)
 

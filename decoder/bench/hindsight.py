@@ -52,7 +52,7 @@ class Regret:
 def speed_over_plain(replayed: Sequence[Replayed], cost: PassCost) -> float:
     """Of all texts together."""
     num_tokens = sum(len(each.truth.tokens) for each in replayed)
-    return num_tokens * cost.of(1) / sum(each.milliseconds(cost) for each in replayed)
+    return num_tokens * cost.plain / sum(each.milliseconds(cost) for each in replayed)
 
 
 def never_slower(replayed: Sequence[Replayed], cost: PassCost) -> NeverSlower:
@@ -94,7 +94,7 @@ def _slowest_window(steps: Sequence[Step], size: int, cost: PassCost) -> float:
     tokens = [0, *accumulate(len(step.tokens) for step in steps)]
     spent = [0.0, *accumulate(pass_milliseconds(step, cost) for step in steps)]
     return min(
-        (tokens[end] - tokens[end - size]) * cost.of(1) / (spent[end] - spent[end - size])
+        (tokens[end] - tokens[end - size]) * cost.plain / (spent[end] - spent[end - size])
         for end in range(size, len(steps) + 1)
     )
 

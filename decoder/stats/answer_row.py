@@ -63,7 +63,7 @@ class _Sum:
             self.drafted[source] += counts["drafted"]
             self.accepted[source] += counts["accepted"]
         if speculation["steps"] and "model" not in speculation["by_source"] and (cost := cost_of(record["model"])):
-            self.plain_ms += (speculation["steps"] + speculation["accepted"]) * cost.of(1)
+            self.plain_ms += (speculation["steps"] + speculation["accepted"]) * cost.plain
             self.drafting_ms += speculation["steps"] * cost.of(1 + speculation["gamma_mean"])
 
     def row(self, language: str) -> AnswerRow:

@@ -68,5 +68,5 @@ def _payoff(hazards: Sequence[Sequence[float]], weights: Sequence[float], cost: 
         tokens.append(worths[gamma] * cost.of(gamma + 1))
         milliseconds.append(cost.of(gamma + 1))
     written = fmean(tokens, weights)
-    speedup = written * cost.of(1) / fmean(milliseconds, weights)
+    speedup = written * cost.plain / fmean(milliseconds, weights)
     return Payoff(round(fmean(gammas, weights), 1), round(written, 2), round(speedup, 2))

@@ -9,6 +9,9 @@ from rich.text import Text
 from decoder.stats.answer_row import AnswerRow
 from decoder.stats.learned_row import LearnedRow
 
+NOT_KEPT_YET = (
+    "What drafting learns is kept every five minutes, and when the decoder leaves (`draftline stop`): nothing yet."
+)
 NOTHING_YET = (
     "Nothing learned and nothing logged yet: type with an editor that runs `draftline serve`, and see here then."
     " `draftline doctor` tells whether everything is there for that."

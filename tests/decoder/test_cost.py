@@ -1,8 +1,12 @@
+import time
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decoder.cost import MEASURED_ROWS, LiveCost, PassCost, _rising, measure_cost, measure_draft_step
+from drafting.interface import Array
 from tests.fakes import NumpyModel
 
 
@@ -27,7 +31,7 @@ def test_measuring_leaves_an_empty_cache_and_asks_little() -> None:
     measured = measure_cost(model)
     assert measured.rows == MEASURED_ROWS
     assert model.held == []
-    assert len(model.blocks) < 60
+    assert len(model.blocks) < 70
 
 
 def test_a_short_window_is_measured_as_far_as_it_goes() -> None:
@@ -79,3 +83,17 @@ def test_a_draft_token_is_measured_by_single_rows_and_leaves_nothing() -> None:
     assert measure_draft_step(model) > 0
     assert model.held == []
     assert set(model.blocks[1:]) == {1}
+
+
+def test_a_pass_that_is_not_padded_is_what_plain_decoding_takes() -> None:
+    class Padding(NumpyModel):
+        def extend(self, tokens: Sequence[int], *, last: int | None = None) -> Array:
+            time.sleep(0.002 * max(len(tokens), self.min_rows))
+            return super().extend(tokens, last=last)
+
+    model = Padding()
+    model.min_rows = 8
+    measured = measure_cost(model)
+    assert measured.plain < measured.of(1) / 2
+    assert model.min_rows == 8
+    assert cost((1, 5.0), (2, 6.0)).plain == 5.0
