@@ -126,6 +126,12 @@ def test_with_nothing_yet_it_says_what_to_do(home: Path) -> None:
     assert not (home / "STATE").exists(), "looking leaves no trace"
 
 
+def test_while_the_decoder_has_kept_nothing_yet_that_is_said(home: Path) -> None:
+    assert home
+    answered()
+    assert "is kept every five minutes" in run().stdout
+
+
 def test_tables_for_people(home: Path) -> None:
     model = str(home / "tiny")
     survival = learned((Situation("python", "lookup", 9, 0), 60, 1), (Situation("go", "model", 0, 0), 5, 0))
