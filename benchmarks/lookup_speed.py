@@ -17,6 +17,7 @@ from drafting.context_index import ContextIndex
 from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import MAX_CORPUS_TOKENS, Corpus
 from drafting.interface import Drafter
+from drafting.likeness import Cursor
 from drafting.lines import split_lines
 from drafting.lookup import LookupDrafter
 from drafting.seam import Seam
@@ -46,20 +47,21 @@ def main() -> int:
         print(f"skipped: no tasks in {TASKS}")
         return 0
     tokenizer = Tokenizer.load(folder)
-    token_bytes = cache(tokenizer.token_bytes)
+    token_bytes = cache(tokenizer.token_bytes)  # as `Drafters` has it
     tasks = load_tasks(TASKS)
     corpus = full_corpus(tasks, Corpus(tokenizer.encode, token_bytes))
     print(f"{corpus.num_tokens:,} tokens in the corpus, gamma {GAMMA}; microseconds a draft")
     seam = Seam(tokenizer.encode, token_bytes)
     times: dict[str, list[float]] = {"lookup": [], "syntax": []}
     for task in spread(tasks, NUM_TASKS):
-        keywords = corpus.syntax.keywords(language_of(PurePath(task.path)))
-        lexemes = ContextLexemes(token_bytes, keywords)
+        language = language_of(PurePath(task.path))
+        lexemes = ContextLexemes(token_bytes, corpus.syntax.keywords(language))
+        cursor = Cursor(language, corpus.syntax.grammar(language), token_bytes)
         written = tokenizer.encode(to_lf(task.prefix + task.middle))
         start = max(1, len(tokenizer.encode(to_lf(task.prefix))) - 1)
         context, middle = written[max(0, start - CONTEXT_TOKENS) : start], written[start : start + MAX_WRITTEN]
         times["lookup"] += draft_times(LookupDrafter(ContextIndex(), corpus), context, middle)
-        times["syntax"] += draft_times(SyntaxDrafter(lexemes, seam, corpus), context, middle)
+        times["syntax"] += draft_times(SyntaxDrafter(lexemes, seam, corpus, cursor=cursor), context, middle)
     for name, found in times.items():
         p50, p99 = (quantiles(found, n=100)[rank - 1] for rank in (50, 99))
         share = 100 * p50 / (BLOCK_MS * 1_000)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
 from decoder.cost import LiveCost, PassCost
@@ -90,8 +91,8 @@ class Drafters:
         Raises VocabularyMismatchError where the draft model speaks another vocabulary than the target.
         """
         self._corpus = corpus
-        self._seam = Seam(spelling.encode, spelling.token_bytes)
-        self._spelling = spelling
+        self._token_bytes = cache(spelling.token_bytes)  # at most one entry for each token of the vocabulary
+        self._seam = Seam(spelling.encode, self._token_bytes)
         self._cost = LiveCost(cost)
         self._ms_per_draft_token = ms_per_draft_token
         self._permit = permit
@@ -140,9 +141,9 @@ class Drafters:
         if language in self._written:
             self._written[language] = self._written.pop(language)
         else:
-            syntax, token_bytes = self._corpus.syntax, self._spelling.token_bytes
-            cursor = Cursor(language, syntax.grammar(language), token_bytes)
-            self._written[language] = ContextLexemes(token_bytes, syntax.keywords(language)), cursor
+            syntax = self._corpus.syntax
+            cursor = Cursor(language, syntax.grammar(language), self._token_bytes)
+            self._written[language] = ContextLexemes(self._token_bytes, syntax.keywords(language)), cursor
             if len(self._written) > MOST_LANGUAGES:
                 del self._written[next(iter(self._written))]
         return self._written[language]
