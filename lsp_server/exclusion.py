@@ -60,10 +60,10 @@ def path_of(uri: str) -> str:
 
     In a `file` URI `#` and `?` are taken for letters, which some editors do not escape.
 
-    >>> path_of("file:///c%3A/work/%2Eenv"), path_of("file:///C#/.env"), path_of("untitled:.env")
-    ('/c:/work/.env', '/C#/.env', '.env')
-    >>> path_of("vscode-notebook-cell:/work/a.ipynb#W0"), path_of("git:/work/.env?%7B%7D")
-    ('/work/a.ipynb', '/work/.env')
+    >>> path_of("file:///c%3A/code/%2Eenv"), path_of("file:///C#/.env"), path_of("untitled:.env")
+    ('/c:/code/.env', '/C#/.env', '.env')
+    >>> path_of("vscode-notebook-cell:/code/a.ipynb#W0"), path_of("git:/code/.env?%7B%7D")
+    ('/code/a.ipynb', '/code/.env')
     """
     found = _URI.fullmatch(uri)
     assert found is not None, "every text matches"

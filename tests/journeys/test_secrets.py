@@ -130,7 +130,7 @@ async def spell_out(workplace: Workplace, secrets: list[str], harmless: str) -> 
     number = 0
     while (await client.status(number))["state"] != "ready":
         number += 1
-    client.open("file:///work/beside.py", f"{HARMLESS} = 1\n")
+    client.open("file:///code/beside.py", f"{HARMLESS} = 1\n")
     offered = [await work_in(client, uri, SECRET) for uri in secrets]
     beside = await work_in(client, harmless, HARMLESS)
     assert await client.shutdown() == 0

@@ -18,7 +18,7 @@ from tests.fakes import ScriptedDecoder
 from tests.lsp_server.editor import A, Editor
 from tests.lsp_server.repository import repository
 
-ENV = "file:///work/.env"
+ENV = "file:///code/.env"
 MARKER = "TOKEN=zz-marker"
 
 
