@@ -121,7 +121,7 @@ def test_typing_on_while_requests_are_pending_leaves_only_ghost_text_that_fits(r
         {"await": "ghost"},  # the decoder runs from here on
         {"keys": f"<Esc>:w<CR>:e {second}<CR>Go"},
         {"await": "request"},
-        {"keys": "def f(n):<CR>return ", "pace_ms": 280},
+        {"keys": "def f(left, right):<CR>return ", "pace_ms": 280},
         {"await": "ghost"},
         {"snapshot": "shown"},
         {"keys": "<Tab>"},
