@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup demo test test-editors lint types bench peers gpu-check clean
+.PHONY: setup demo test test-editors test-engines vllm lint types bench peers gpu-check clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -25,11 +25,19 @@ demo: setup
 
 test: setup
 	$(BIN)/draftline models pull smollm2-135m
-	$(BIN)/python -m pytest -m "not editor"
+	$(BIN)/python -m pytest -m "not editor and not engines"
 
 test-editors: setup
 	$(BIN)/draftline models pull smollm2-135m
 	$(BIN)/python -m pytest -m editor
+
+# Servers of others behind the remote engine: llama-server (`make peers`) and vLLM (`make vllm`), those that are there.
+test-engines: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/python -m pytest -m engines -s -rs
+
+vllm: setup
+	$(BIN)/python -m tests.engines_real.install_vllm
 
 lint: setup
 	$(BIN)/ruff check .

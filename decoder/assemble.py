@@ -8,6 +8,7 @@ from pathlib import Path
 
 from decoder.accept import AcceptanceRule
 from decoder.arrange import arrange
+from decoder.buffers import Buffers
 from decoder.config import DecoderConfig, Dtype
 from decoder.cost import measure_draft_step
 from decoder.drafters import UNMEASURED_DRAFT, Drafters
@@ -15,11 +16,17 @@ from decoder.engine import EngineError
 from decoder.governor import Governor
 from decoder.learned import Learned
 from decoder.loading import Loaded, LoadedDraft, NoMemoryError, Progress, load, load_draft
-from decoder.local_engine import LocalEngine
+from decoder.local_engine import Defaults, LocalEngine
 from decoder.models.catalog import Catalog, CatalogError
 from decoder.models.store import ModelStore, ModelStoreError
+from decoder.neighbours import Neighbours
+from decoder.power import Power
+from decoder.prompt import PromptBuilder
+from decoder.prompt_families import family_named, family_of
 from decoder.tokenizer import Tokenizer, TokenizerError
 from decoder.torch_engine.memory import Demand, DeviceMemoryError, settle
+from decoder.wire.messages import Sampling
+from decoder.writer import Writer
 from drafting.corpus import Corpus
 from drafting.prefix_cache import PrefixCache
 from drafting.small_model import VocabularyMismatchError
@@ -53,23 +60,41 @@ class Assembly:
     def dtype(self) -> Dtype:
         return self.loaded.place.dtype
 
-    def engine(self, config: DecoderConfig, learned: Learned | None = None) -> LocalEngine:
+    def engine(
+        self, config: DecoderConfig, learned: Learned | None = None, buffers: Buffers | None = None
+    ) -> LocalEngine:
         """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it.
 
         learned: what drafting goes on from, and where it keeps what it learns; None begins anew and keeps nothing.
+        buffers: the open documents that prompts may quote. Raises EngineError for a prompt family that the model lacks.
         """
         if learned:
             self.drafters.tuner.survival = learned.survival(self.target.model.name)
-        window = min(self.target.model.context_length, config.context_tokens)
         return LocalEngine(
-            self.target,
-            self.tokenizer,
+            Writer(self.target, self.tokenizer, self.drafters, self._prompts(config, buffers), rule=self.rule),
             self.drafters,
-            prompt_tokens=config.prompt_tokens * window // config.context_tokens,
-            rule=self.rule,
+            model=self.target.model.name,
             description="; ".join([str(self.loaded), *self.notes]),
+            defaults=Defaults(
+                draft=config.draft,
+                gamma=config.gamma,
+                sampling=Sampling(temperature=config.temperature),
+                background_tokens=config.background_tokens,
+            ),
             governor=self.governor,
             learned=learned,
+            saves_power=Power().is_saved,
+        )
+
+    def _prompts(self, config: DecoderConfig, buffers: Buffers | None) -> PromptBuilder:
+        window = min(self.target.model.context_length, config.context_tokens)
+        named = config.prompt_family
+        family = family_of(self.tokenizer) if named == "auto" else family_named(named, self.tokenizer)
+        return PromptBuilder(
+            self.tokenizer,
+            budget=min(config.prompt_tokens * window // config.context_tokens, self.target.model.context_length - 1),
+            family=family,
+            neighbours=Neighbours(buffers) if buffers else None,
         )
 
 

@@ -31,8 +31,20 @@ class _Copy:
     lines: list[str] | None
 
 
+@dataclass(frozen=True, slots=True)
+class OpenDocument:
+    """The beginning of an open document as it was when it was read; `lines` with their ends."""
+
+    document: str
+    language: str
+    lines: list[str]
+
+
 class Buffers:
-    """Open documents by name; the service puts the client into the name, for two windows may show one file."""
+    """Open documents by name; the service puts the client into the name, for two windows may show one file.
+
+    Fed on the event loop; `beside` and `read` may be called from any thread.
+    """
 
     def __init__(self) -> None:
         self._copies: dict[str, _Copy] = {}
@@ -61,6 +73,24 @@ class Buffers:
         """Closes every document whose name starts with `owner`: its client has left."""
         for document in [name for name in self._copies if name.startswith(owner)]:
             self._close(document)
+
+    def beside(self, document: str) -> tuple[str, ...]:
+        """Names of what else its client has open, in order; without texts that are too large."""
+        owner = document.partition(":")[0] + ":"
+        copies = self._copies.copy()  # in one step, whatever the event loop does meanwhile
+        return tuple(
+            sorted(
+                name
+                for name, copy in copies.items()
+                if name.startswith(owner) and name != document and copy.lines is not None
+            )
+        )
+
+    def read(self, document: str, num_lines: int) -> OpenDocument | None:
+        """A document's first lines as they are now; None if it has been closed meanwhile, or is too large."""
+        copy = self._copies.get(document)
+        lines = copy.lines if copy else None
+        return OpenDocument(document, copy.language, lines[:num_lines]) if copy and lines is not None else None
 
     def _announce(self, document: str, copy: _Copy) -> None:
         if self._index is None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from decoder.wire.frames import WireError, encode_reply
-from decoder.wire.messages import Answer, Complete, Reply
+from decoder.wire.messages import Answer, Complete, ReasonsQuery, Reply, Request, Status, StatusQuery, Stop
 
 MAX_UNREAD_BYTES = 8 * 1024 * 1024
 """A client that leaves more than this unread is disconnected."""
+
+_QUESTIONS: frozenset[type] = frozenset({ReasonsQuery, StatusQuery, Stop})
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +33,8 @@ class Client:
         self.writer = writer
         self.speaks_protocol = speaks_protocol
         self._on_answer = on_answer
+        self._kinds: set[type] = set()
+        self._told: Status | None = None
         self._tasks: dict[int, asyncio.Task[Answer]] = {}
         self._newest: dict[str, int] = {}
         self._why_cancelled: dict[int, str] = {}
@@ -39,6 +43,21 @@ class Client:
     def owner(self) -> str:
         """What the names of this client's documents begin with, inside the decoder."""
         return f"{self.number}:"
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether it is a command that wants to know something, not an editor window."""
+        return bool(self._kinds) and self._kinds <= _QUESTIONS
+
+    def note(self, message: Request) -> None:
+        """It has sent this."""
+        self._kinds.add(type(message))
+
+    def tell(self, status: Status) -> None:
+        """Sends a status, if it speaks our protocol and has not been told just that."""
+        if self.speaks_protocol and status != self._told:
+            self._told = status
+            self.send(status)
 
     def send(self, message: Reply) -> None:
         """Queues a message; one for a client that has gone or does not read is dropped."""

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, cast, get_args
@@ -14,14 +14,17 @@ import typer
 from rich.text import Text
 
 from decoder.assemble import Assembly, assemble
+from decoder.assemble_remote import assemble_remote
+from decoder.buffers import Buffers
 from decoder.config import DecoderConfig
 from decoder.drafters import check_draft
 from decoder.environment import set_environment
 from decoder.languages import language_of
 from decoder.loading import Progress
+from decoder.remote.settings import RemoteSettings
 from decoder.source_file import Place, read_source, split_at
 from decoder.terminal import err, fail, plain_errors
-from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Answer, Complete, Draft, Sampling
+from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Answer, BufferOpened, Complete, Draft, Sampling
 from drafting.lines import split_lines
 
 _PER_CENT = re.compile(r"(?P<what>.*): (?P<done>\d+) %")
@@ -45,7 +48,8 @@ def complete(
     set_environment()
     with plain_errors():
         config = DecoderConfig.load()
-        check_draft(way, has_draft_model=bool(config.draft_model))
+        if config.remote is None:
+            check_draft(way, has_draft_model=bool(config.draft_model))
         request = dataclasses.replace(
             request_at(cursor),
             draft=way,
@@ -54,11 +58,10 @@ def complete(
             sampling=Sampling(temperature=temperature, top_p=top_p, seed=seed),
         )
         buffers = {str(path): read_source(path) for path in open_ or ()}
-        with _progress(f"loading {config.model}") as progress:
-            assembly = assemble(config, progress)
-        for name, text in buffers.items():
-            assembly.corpus.open(name, split_lines(text), language=language_of(Path(name)))
-        answer = asyncio.run(_answer(assembly, config, request))
+        if config.remote is None:
+            answer = _local_answer(config, request, buffers)
+        else:
+            answer = asyncio.run(_remote_answer(config, config.remote, request, buffers))
     _print(answer, as_json)
 
 
@@ -124,6 +127,29 @@ def _place(text: str) -> Place:
         return Place.parse(text)
     except ValueError as error:
         fail(str(error), code=2)
+
+
+def _local_answer(config: DecoderConfig, request: Complete, buffers: Mapping[str, str]) -> Answer:
+    """buffers: open files, text by path."""
+    with _progress(f"loading {config.model}") as progress:
+        assembly = assemble(config, progress)
+    for name, text in buffers.items():
+        assembly.corpus.open(name, split_lines(text), language=language_of(Path(name)))
+    return asyncio.run(_answer(assembly, config, request))
+
+
+async def _remote_answer(
+    config: DecoderConfig, settings: RemoteSettings, request: Complete, buffers: Mapping[str, str]
+) -> Answer:
+    """As `_local_answer`, from the server of the settings."""
+    opened, request = Buffers(), dataclasses.replace(request, document=f"1:{request.document}")  # as if of one client
+    for name, text in buffers.items():
+        opened.apply(BufferOpened(f"1:{name}", language_of(Path(name)), 1, text))
+    engine = await assemble_remote(config, settings, opened)
+    try:
+        return await engine.complete(request)
+    finally:
+        await engine.aclose()
 
 
 async def _answer(assembly: Assembly, config: DecoderConfig, request: Complete) -> Answer:

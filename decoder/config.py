@@ -1,6 +1,7 @@
 """Settings of the decoder process: `config.toml`, validated in one place at start."""
 
 import dataclasses
+import math
 import os
 import re
 import tomllib
@@ -11,30 +12,44 @@ from typing import Any, Literal
 from platformdirs import user_config_path
 
 from decoder.accept import AcceptanceRule
+from decoder.prompt_families import FAMILIES
+from decoder.remote.settings import RemoteSettings
+from decoder.setting import SettingError, check_choice, check_kind, check_range
+from decoder.wire.messages import Draft
 
 Dtype = Literal["float32", "bfloat16", "float16", "int8", "int4"]
 EngineName = Literal["openvino", "torch"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+_FAMILY_NAMES = tuple(family.name for family in FAMILIES)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "engine": ("auto", "openvino", "torch"),
     "dtype": ("auto", "float32", "bfloat16", "float16", "int8", "int4"),
     "acceptance": ("auto", "coupled", "rejection"),
+    "draft": ("none", "lookup", "syntax", "model", "auto"),
+    "prompt_family": ("auto", *_FAMILY_NAMES),
     "log_level": ("debug", "info", "warning", "error"),
 }
 _DEVICES = {
     "device": (re.compile(r"auto|cpu|cuda(:\d+)?|spread"), "auto, cpu, cuda, cuda:N, spread"),
     "draft_device": (re.compile(r"auto|cpu|cuda(:\d+)?"), "auto, cpu, cuda, cuda:N"),
 }
-_KINDS = {str: "a string", int: "a whole number", float: "a number"}
-_LEAST = {"context_tokens": 64, "prompt_tokens": 16, "kv_cache_mb": 0, "threads": 0, "idle_exit_minutes": 0}
-_MOST = {"threads": 1024, "kv_cache_mb": 1 << 24}
+_RANGES: dict[str, tuple[float, float]] = {
+    "context_tokens": (64, math.inf),
+    "prompt_tokens": (16, math.inf),
+    "kv_cache_mb": (0, 1 << 24),
+    "threads": (0, 1024),
+    "gamma": (0, 64),
+    "temperature": (0, 2),
+    "background_tokens": (0, 1024),
+    "idle_exit_minutes": (0, math.inf),
+}
 
 
 class ConfigError(Exception):
     """A setting that cannot be used; the text names the file, the key, the value and what is accepted."""
 
 
-_OF_THE_EDITOR = ("enabled", "languages", "exclude", "maxTokens", "multiline", "temperature", "draft", "gamma")
+_OF_THE_EDITOR = ("enabled", "languages", "comments", "multiline", "maxTokens", "deadlineMs", "debounceMs", "exclude")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,11 @@ class DecoderConfig:
     threads: 0 means as many as there are cores for this process.
     context_tokens: longest sequence in the KV cache. prompt_tokens: budget of a prompt.
     kv_cache_mb: memory for keys and values of earlier prompts as well (openvino); one sequence always fits.
+    draft, gamma, temperature: where a request leaves them open; gamma None lets the decoder choose ("auto" in a file).
+    background_tokens: written after an answer for what the person may want next; 0 means none.
+    prompt_family: how the model wants to see a file; auto asks its tokenizer.
     idle_exit_minutes: the decoder leaves after so long without any client; 0 means never.
+    remote: the server that writes in place of a model in this process; the settings of models are idle then.
     """
 
     model: str = "smollm2-135m"
@@ -67,8 +86,14 @@ class DecoderConfig:
     context_tokens: int = 2048
     prompt_tokens: int = 1024
     kv_cache_mb: int = 256
+    draft: Draft = "auto"
+    gamma: int | None = None
+    temperature: float = 0.0
+    background_tokens: int = 64
+    prompt_family: str = "auto"
     idle_exit_minutes: float = 20.0
     log_level: LogLevel = "info"
+    remote: RemoteSettings | None = None
 
     @staticmethod
     def path() -> Path:
@@ -97,32 +122,62 @@ class DecoderConfig:
 
 def from_values(values: dict[str, Any], source: str) -> DecoderConfig:
     """Settings from parsed values. Raises ConfigError naming `source` and the key at fault."""
-    fields = {field.name: field for field in dataclasses.fields(DecoderConfig)}
-    for key, value in values.items():
+    try:
+        return _config(values)
+    except SettingError as error:
+        raise ConfigError(f"{source}: {error}") from error
+
+
+def _config(values: dict[str, Any]) -> DecoderConfig:
+    fields = {field.name: field.default for field in dataclasses.fields(DecoderConfig) if field.name != "remote"}
+    engine, remote = _engine(values.get("engine", "auto"))
+    settled = {**values, "engine": engine}
+    for key, value in settled.items():
         if key not in fields:
             hint = "it is a setting of the editor, see the README; " if key in _OF_THE_EDITOR else ""
-            raise ConfigError(f"{source}: unknown key '{key}'; {hint}known keys are {', '.join(fields)}")
-        _check(key, value, fields[key].default, source)
-    config = DecoderConfig(**values)
+            raise SettingError(f"unknown key '{key}'; {hint}known keys are {', '.join(fields)}")
+        _check(key, value, fields[key])
+    if settled.get("gamma") == "auto":
+        settled["gamma"] = None
+    config = DecoderConfig(**settled, remote=remote)
     if config.prompt_tokens >= config.context_tokens:
-        raise ConfigError(
-            f"{source}: prompt_tokens ({config.prompt_tokens}) must be less than context_tokens"
-            f" ({config.context_tokens}), to leave room for the completion"
+        raise SettingError(
+            f"prompt_tokens ({config.prompt_tokens}) must be less than context_tokens ({config.context_tokens}), to"
+            " leave room for the completion"
         )
     return config
 
 
-def _check(key: str, value: Any, default: Any, source: str) -> None:
-    kind = (int, float) if isinstance(default, float) else type(default)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ConfigError(f"{source}: {key} = {value!r} must be {_KINDS[type(default)]}, as in {key} = {default!r}")
-    if key in _CHOICES and value not in _CHOICES[key]:
-        raise ConfigError(f"{source}: {key} = {value!r} must be one of {', '.join(_CHOICES[key])}")
-    if key in _DEVICES and not _DEVICES[key][0].fullmatch(str(value)):
-        raise ConfigError(f"{source}: {key} = {value!r} must be one of {_DEVICES[key][1]}")
-    if key in _LEAST and not value >= _LEAST[key]:  # not `<`, which is false of NaN
-        raise ConfigError(f"{source}: {key} = {value!r} must be at least {_LEAST[key]}")
-    if key in _MOST and value > _MOST[key]:
-        raise ConfigError(f"{source}: {key} = {value!r} must be at most {_MOST[key]}")
+def _engine(value: Any) -> tuple[Any, RemoteSettings | None]:
+    """What `engine` stands for: the name of a local one, or a table of either kind."""
+    if not isinstance(value, dict):
+        return value, None
+    table = dict(value)
+    if "kind" not in table:
+        raise SettingError("engine.kind is missing: set kind = 'remote' or kind = 'local'")
+    kind = table.pop("kind")
+    check_choice("engine.kind", kind, ("local", "remote"))
+    if kind == "remote":
+        return "auto", RemoteSettings.of(table, _FAMILY_NAMES)
+    name = table.pop("name", "auto")
+    if table:
+        raise SettingError(f"unknown key 'engine.{next(iter(table))}'; with kind = 'local' there is name, and no other")
+    check_kind("engine.name", name, "auto")
+    check_choice("engine.name", name, _CHOICES["engine"])
+    return name, None
+
+
+def _check(key: str, value: Any, default: Any) -> None:
+    if key == "gamma" and isinstance(value, str):
+        if value != "auto":
+            raise SettingError(f"gamma = {value!r} must be 'auto' or a whole number, as in gamma = 5")
+        return
+    check_kind(key, value, 5 if key == "gamma" else default)
+    if key in _CHOICES:
+        check_choice(key, value, _CHOICES[key])
+    if key in _DEVICES and not _DEVICES[key][0].fullmatch(value):
+        raise SettingError(f"{key} = {value!r} must be one of {_DEVICES[key][1]}")
+    if key in _RANGES:
+        check_range(key, value, *_RANGES[key])
     if key == "model" and not value:
-        raise ConfigError(f"{source}: {key} = {value!r} must name a model, as in {key} = {default!r}")
+        raise SettingError(f"{key} = {value!r} must name a model, as in {key} = {default!r}")

@@ -17,14 +17,10 @@ import typer
 from filelock import FileLock, Timeout
 
 from decoder import version
-from decoder.assemble import assemble
 from decoder.buffers import Buffers
 from decoder.config import ConfigError, DecoderConfig
 from decoder.engine import Engine, EngineError
 from decoder.environment import set_environment
-from decoder.indexing import IndexingThread
-from decoder.learned import Learned, learned_path
-from decoder.loading import Progress
 from decoder.service import AlreadyRunningError, Service
 from decoder.telemetry import TelemetryLog
 from decoder.terminal import fail, out, plain_errors
@@ -82,8 +78,8 @@ def _run(log_level: str) -> NoReturn:
         fail(f"cannot write to the state directory {log_path().parent}: {error.strerror}; set XDG_STATE_HOME")
     buffers = Buffers()
 
-    async def load(progress: Progress) -> Engine:
-        return await _in_daemon_thread(lambda: _load(buffers, progress))
+    async def load(progress: Callable[[str], None]) -> Engine:
+        return await _load_engine(buffers, progress, on_trouble=_log.warning)
 
     async def serve() -> None:
         service = Service(
@@ -109,6 +105,19 @@ def _run(log_level: str) -> NoReturn:
     os._exit(0)
 
 
+async def _load_engine(buffers: Buffers, progress: Callable[[str], None], on_trouble: Callable[[str], None]) -> Engine:
+    """The engine by today's config.toml, following the open buffers. Raises EngineError."""
+    try:
+        config = DecoderConfig.load()
+    except ConfigError as error:
+        raise EngineError(str(error)) from error
+    if config.remote is None:
+        return await _in_daemon_thread(lambda: _load(config, buffers, progress))
+    from decoder.assemble_remote import assemble_remote
+
+    return await assemble_remote(config, config.remote, buffers, on_trouble)
+
+
 async def _in_daemon_thread(work: Callable[[], Engine]) -> Engine:
     """As `asyncio.to_thread`, but when the loop ends it does not wait for the thread."""
     done: Future[Engine] = Future()
@@ -124,15 +133,15 @@ async def _in_daemon_thread(work: Callable[[], Engine]) -> Engine:
     return await asyncio.wrap_future(done)
 
 
-def _load(buffers: Buffers, progress: Progress) -> Engine:
-    """The engine by today's config.toml, following the open buffers."""
-    try:
-        config = DecoderConfig.load()
-    except ConfigError as error:
-        raise EngineError(str(error)) from error
+def _load(config: DecoderConfig, buffers: Buffers, progress: Callable[[str], None]) -> Engine:
+    """A model in this process; what that takes is imported only now."""
+    from decoder.assemble import assemble
+    from decoder.indexing import IndexingThread
+    from decoder.learned import Learned, learned_path
+
     assembly = assemble(config, progress)
     buffers.attach(IndexingThread(assembly.corpus))
-    return assembly.engine(config, Learned(learned_path()))
+    return assembly.engine(config, Learned(learned_path()), buffers)
 
 
 def _process_settings() -> DecoderConfig:

@@ -4,9 +4,8 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -16,6 +15,7 @@ from decoder.config import ConfigError, DecoderConfig, Dtype
 from decoder.cores import available_cores
 from decoder.engine import EngineError
 from decoder.expected_place import draft_obstacle, expected_place
+from decoder.finding import Finding, Verdict
 from decoder.loading import Place, cache_folder
 from decoder.models.catalog import CatalogError
 from decoder.models.store import ModelStoreError
@@ -23,6 +23,7 @@ from decoder.plan.errors import PlanError
 from decoder.plan.found import found_host, num_gpus
 from decoder.plan.plan_command import show_plan
 from decoder.remembered import Remembered, circumstances
+from decoder.remote.checkup import remote_findings
 from decoder.resident import resident_bytes
 from decoder.terminal import out
 from decoder.wire.connection import connect
@@ -30,20 +31,14 @@ from decoder.wire.endpoint import Endpoint
 from decoder.wire.frames import WireError
 from decoder.wire.messages import Status
 
-Verdict = Literal["ok", "note", "problem"]
 _MARKS: dict[Verdict, str] = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
+_LOCAL = ("torch", "transformers", "tokenizers", "pygls")
+_REMOTE = ("httpx", "pygls")
+"""What an engine needs that runs models in this process, and one that asks a server."""
+
 _NVIM_LEAST = (0, 12)
 _SHARE: dict[Dtype, float] = {"float32": 2.0, "bfloat16": 1.0, "float16": 1.0, "int8": 0.51, "int4": 0.32}
 """Of the weights as they are published, in 16 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at; a `problem` means that completions cannot work."""
-
-    verdict: Verdict
-    subject: str
-    text: str
 
 
 def doctor(
@@ -58,7 +53,7 @@ def doctor(
     if plan or devices:
         show_plan(plan, devices)
         return
-    findings = [_software(), *_configuration(), _endpoint(), *_editors()]
+    findings = [*_configuration(), _endpoint(), *_editors()]
     for finding in findings:
         out.print(f"{_MARKS[finding.verdict]} {finding.subject}: ", end="")
         out.print(finding.text, markup=False)
@@ -66,9 +61,22 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _software() -> Finding:
-    needed = ("torch", "transformers", "tokenizers", "pygls")
-    found = [f"{name} {installed(name)}" for name in (*needed, "openvino", "uvloop")]
+def _configuration() -> list[Finding]:
+    """What the settings are, and what stands behind them."""
+    path = DecoderConfig.path()
+    try:
+        config = DecoderConfig.load()
+    except ConfigError as error:
+        return [_software(_LOCAL), Finding("problem", "settings", str(error))]
+    where = Finding("ok", "settings", str(path) if path.exists() else f"defaults, {path} does not exist")
+    if config.remote:
+        return [_software(_REMOTE), where, *asyncio.run(remote_findings(config.remote))]
+    return [_software(_LOCAL), *_local(config, where)]
+
+
+def _software(needed: tuple[str, ...]) -> Finding:
+    optional = ("openvino", "uvloop") if needed == _LOCAL else ("uvloop",)
+    found = [f"{name} {installed(name)}" for name in (*needed, *optional)]
     python = ".".join(map(str, sys.version_info[:3]))
     missing = [name for name in needed if installed(name) == "missing"]
     text = f"draftline {version()}, python {python}, {', '.join(found)}"
@@ -77,15 +85,12 @@ def _software() -> Finding:
     return Finding("ok", "software", text)
 
 
-def _configuration() -> list[Finding]:
-    path = DecoderConfig.path()
+def _local(config: DecoderConfig, where: Finding) -> list[Finding]:
     try:
-        config = DecoderConfig.load()
         place = expected_place(config)
-    except (ConfigError, EngineError) as error:
+    except EngineError as error:
         return [Finding("problem", "settings", str(error))]
-    where = str(path) if path.exists() else f"defaults, {path} does not exist"
-    return [Finding("ok", "settings", where), _engine(config, place), *_models(config, place)]
+    return [where, _engine(config, place), *_models(config, place)]
 
 
 def _engine(config: DecoderConfig, place: Place) -> Finding:

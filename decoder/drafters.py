@@ -22,6 +22,7 @@ from drafting.lookup import LookupDrafter
 from drafting.prefix_cache import PrefixCache
 from drafting.seam import Seam
 from drafting.small_model import Receive, Receiving, SmallModelDrafter, catch_up, keep_in_place, require_same_vocabulary
+from drafting.syntax import Syntax
 from drafting.syntax_drafter import SyntaxDrafter
 
 UNMEASURED = PassCost((1, 16), (1.0, 1.6))
@@ -104,6 +105,11 @@ class Drafters:
             require_same_vocabulary(target, draft_model)
             self._draft_cache = PrefixCache(draft_model)
         self._receive: Receive = target.receive if isinstance(target, Receiving) else keep_in_place
+
+    @property
+    def syntax(self) -> Syntax:
+        """The grammars that buffers are read with."""
+        return self._corpus.syntax
 
     def fresh_tuner(self) -> GammaTuner:
         """One that has learned nothing yet."""

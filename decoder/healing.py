@@ -1,12 +1,12 @@
 """Token healing: a prompt never ends inside a token.
 
-The prompt's last token is taken back and the target writes it anew, restricted to tokens that agree with the characters
-it stood for. So `self.he` may become `self.height` and eight spaces may become seven and ` return`, as in the texts the
-model learned from.
+The last token of a prompt's prefix is taken back (`prompt.py`) and the target writes it anew, restricted to tokens that
+agree with the characters it stood for. So `self.he` may become `self.height` and eight spaces may become seven and
+` return`, as in the texts the model learned from.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -34,12 +34,6 @@ class TokenHealing:
         table = sorted((tokenizer.token_bytes(token), token) for token in ordinary)
         self._bytes = [text for text, _ in table]
         self._ids = np.array([token for _, token in table], dtype=np.int64)
-
-    def cut(self, tokens: Sequence[int]) -> tuple[tuple[int, ...], bytes]:
-        """The prompt without its last token, and the bytes to be written anew; a prompt of one token stays whole."""
-        if len(tokens) < 2 or tokens[-1] in self._tokenizer.special_ids:
-            return tuple(tokens), b""
-        return tuple(tokens[:-1]), self._tokenizer.token_bytes(tokens[-1])
 
     def write(self, target: PrefixCache, context: list[int], typed: bytes, chooser: Chooser) -> Iterator[Step]:
         """Appends tokens to `context` until they cover `typed`, one forward pass each; the last may go beyond it.

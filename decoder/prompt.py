@@ -1,108 +1,199 @@
-"""From the text around the cursor to the target's prompt tokens, within a budget."""
+"""From the text around the cursor to what the target reads, within a budget.
 
-import re
+Typing changes only the end of a prompt, so that the KV cache stays valid: quotes from other documents come first and
+stay as they were chosen, and the window of the prefix moves rarely and in big steps.
+"""
+
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Generic, TypeVar
 
+from decoder.blank_line import prompted_prefix
+from decoder.line_ends import to_lf as to_lf
+from decoder.neighbours import Neighbours, Quotes
+from decoder.prompt_families import Marker, Parts, PromptFamily
+from decoder.tokenizer import Tokenizer
+from decoder.window import Window
 from decoder.wire.messages import Complete
 
-_ANCHOR_CHARACTERS = 240
-_FRESH_SHARE = 0.6
-"""A new window fills this share of the budget, so that it need not move again for a while."""
+_FIRST_SUFFIX_SHARE, _LAST_SUFFIX_SHARE = 0.25, 0.125
+"""Of the budget, for the suffix ahead of the prefix, and behind it, where it is read again with every key."""
 
-_TOP_LEVEL_LINE = re.compile(r"^(?=[^\s)\]}])", re.MULTILINE)
-_LINE_START = re.compile(r"^", re.MULTILINE)
+_CHARACTERS_PER_TOKEN, _MOST_CHARACTERS_PER_TOKEN = 3, 8
+
+_Unit = TypeVar("_Unit")
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where a window began: after so many characters of the text, and with these; empty at the text's own beginning."""
+    """What stays from key to key: where the window began, and what was quoted ahead of it."""
 
     begin: int = 0
     head: str = ""
+    quotes: Quotes = field(default_factory=Quotes)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """tokens: what the target reads. anchor: where its window begins; hand it in again with the next keystroke."""
+    """tokens: what the target has read when it begins to write. typed: bytes that its first tokens must spell anew.
+
+    anchor: hand it in again with the next keystroke.
+    """
 
     tokens: tuple[int, ...]
+    typed: bytes
+    anchor: Anchor
+
+
+@dataclass(frozen=True, slots=True)
+class TextPrompt:
+    """The same for a server whose tokenizer is not known: nothing is to be spelt anew."""
+
+    text: str
     anchor: Anchor
 
 
 class PromptBuilder:
-    """Prefix prompting (models without fill-in-the-middle tokens).
+    """Builds prompts of tokens. Text that looks like a marker stays text, as the tokenizer encodes it as such.
 
-    The window's start moves rarely and in big steps, to a line at the left margin where there is one, so that from
-    keystroke to keystroke only the end of the prompt changes and the KV cache stays valid.
+    A prompt never ends inside a token: the last one of the prefix is taken back, for the target to write anew.
     """
 
-    def __init__(self, encode: Callable[[str], Sequence[int]], *, budget: int, start: Sequence[int], lone: int) -> None:
-        """budget: most tokens of a prompt. start: tokens ahead of every text. lone: stands for an empty prompt."""
-        self._encode = encode
-        self._budget = budget - len(start)
-        self._start = tuple(start)
-        self._lone = lone
+    def __init__(
+        self, tokenizer: Tokenizer, *, budget: int, family: PromptFamily, neighbours: Neighbours | None = None
+    ) -> None:
+        """budget: most tokens of a prompt, the one that is taken back included. neighbours: None quotes nothing."""
+        self.family = family
+        self._tokenizer = tokenizer
+        self._start = tokenizer.prompt_prefix
+        self._lone = min(tokenizer.eos_ids | tokenizer.special_ids, default=0)
+        room = budget - len(self._start)
+        self._layout = _Layout(tokenizer.encode, self._marker, str, room, _CHARACTERS_PER_TOKEN, family, neighbours)
 
     def build(self, request: Complete, anchor: Anchor = Anchor()) -> Prompt:
         """The prompt for a request. Cost is bounded by the budget, not by the document."""
-        whole = to_lf(request.prefix)
-        text = whole[-self._budget * 16 :]
-        num_skipped = len(whole) - len(text)
-        begin = _find(text, anchor, num_skipped)
-        tokens = self._encode(text[begin:]) if begin >= 0 else ()
-        if begin < 0 or len(tokens) > self._budget:
-            begin, tokens = self._fresh_window(text)
-        prompt = (*self._start, *tokens)
-        return Prompt(prompt or (self._lone,), _anchor(text, begin, num_skipped))
+        laid = self._layout.lay_out(request, anchor)
+        ahead = (*self._start, *laid.ahead)
+        if not laid.window or len(ahead) + len(laid.window) < 2:
+            return Prompt((*ahead, *laid.window, *laid.behind) or (self._lone,), b"", laid.anchor)
+        typed = self._tokenizer.token_bytes(laid.window[-1])
+        return Prompt((*ahead, *laid.window[:-1], *laid.behind), typed, laid.anchor)
 
-    def _fresh_window(self, text: str) -> tuple[int, Sequence[int]]:
-        begin = max(0, len(text) - self._budget * 4)
-        tokens = self._encode(text[begin:])
-        if begin == 0 and len(tokens) <= self._budget:
-            return 0, tokens
-        characters_per_token = (len(text) - begin) / max(1, len(tokens))
-        share = _FRESH_SHARE
+    def _marker(self, text: str) -> tuple[int, ...]:
+        token = self._tokenizer.token_id(text)
+        assert token is not None, f"{self.family.name} was chosen for another tokenizer: {text}"
+        return (token,)
+
+
+class TextPromptBuilder:
+    """Builds prompts of text. What looks like a marker is broken up by a blank: a server would take it for one."""
+
+    def __init__(self, *, characters: int, family: PromptFamily, neighbours: Neighbours | None = None) -> None:
+        """characters: most of a prompt. neighbours: None quotes nothing."""
+        self.family = family
+        self._layout = _Layout(_same, _same, family.ordinary, characters, 1, family, neighbours)
+
+    def build(self, request: Complete, anchor: Anchor = Anchor()) -> TextPrompt:
+        """As `PromptBuilder.build`."""
+        laid = self._layout.lay_out(request, anchor)
+        return TextPrompt("".join((*laid.ahead, *laid.window, *laid.behind)), laid.anchor)
+
+
+@dataclass(frozen=True, slots=True)
+class _LaidOut(Generic[_Unit]):
+    ahead: Sequence[_Unit]
+    window: Sequence[_Unit]
+    behind: Sequence[_Unit]
+    anchor: Anchor
+
+
+class _Layout(Generic[_Unit]):
+    """Shares a budget out between quotes, prefix and suffix; a unit is a token, or a character."""
+
+    def __init__(
+        self,
+        encode: Callable[[str], Sequence[_Unit]],
+        marker: Callable[[str], Sequence[_Unit]],
+        ordinary: Callable[[str], str],
+        budget: int,
+        characters_per_unit: int,
+        family: PromptFamily,
+        neighbours: Neighbours | None,
+    ) -> None:
+        self._encode = encode
+        self._marker = marker
+        self._ordinary = ordinary
+        self._budget = budget
+        self._characters_per_unit = characters_per_unit
+        self._family = family
+        self._neighbours = neighbours
+        self._around = lru_cache(maxsize=16)(self._spell_around)
+        self._suffix = lru_cache(maxsize=16)(self._cut_suffix)
+        room = max(0, budget - sum(map(len, self._around(Quotes(), "", ""))))
+        self._suffix_budget = int(room * (_FIRST_SUFFIX_SHARE if family.suffix_first else _LAST_SUFFIX_SHARE))
+
+    def lay_out(self, request: Complete, anchor: Anchor) -> _LaidOut[_Unit]:
+        """Keeps to the anchor while its window fits; quotes are chosen anew with the window, and where they must."""
+        before = self._ordinary(prompted_prefix(request))
+        after = self._ordinary(to_lf(request.suffix))
+        suffix = self._suffix(after) if self._family.reads_suffix else ""
+        held = self._hold(anchor.quotes, request, len(before))
+        quotes = anchor.quotes if held else self._quotes(request, before, after)
+        ahead, behind, room = self._room(quotes, request.language, suffix)
+        window = Window.kept(before, anchor.begin, anchor.head, self._encode, room)
+        if window is None:
+            quotes = self._quotes(request, before, after) if held else quotes
+            ahead, behind, room = self._room(quotes, request.language, suffix)
+            window = Window.fresh(before, self._encode, room)
+        return _LaidOut(ahead, window.units, behind, Anchor(window.begin, window.head, quotes))
+
+    def _room(self, quotes: Quotes, language: str, suffix: str) -> tuple[Sequence[_Unit], Sequence[_Unit], int]:
+        """What stands ahead of the window and behind it, and how much the window may hold."""
+        ahead, behind = self._around(quotes, language, suffix)
+        return ahead, behind, max(0, self._budget - len(ahead) - len(behind))
+
+    def _hold(self, quotes: Quotes, request: Complete, length: int) -> bool:
+        if self._neighbours is None:
+            return not quotes.passages
+        return self._neighbours.still_holds(quotes, request.document, length)
+
+    def _quotes(self, request: Complete, before: str, after: str) -> Quotes:
+        """Quotes that stay within their share with all that is around them."""
+        if self._neighbours is None:
+            return Quotes()
+        share = int(self._budget * self._neighbours.share)
+        bare = len(self._around(Quotes(), request.language, "")[0])
+        characters = share * self._characters_per_unit
         while True:
-            begin = _cut(text, len(text) - int(share * self._budget * characters_per_token))
-            tokens = self._encode(text[begin:])
-            if len(tokens) <= self._budget:
-                return begin, tokens
-            share /= 2
+            quotes = self._neighbours.choose(request, before, after, characters)
+            if not quotes.passages or len(self._around(quotes, request.language, "")[0]) - bare <= share:
+                return quotes
+            characters = characters * 2 // 3
+
+    def _spell_around(self, quotes: Quotes, language: str, suffix: str) -> tuple[Sequence[_Unit], Sequence[_Unit]]:
+        ahead, behind = self._family.around(quotes, language, suffix)
+        return self._spell(ahead), self._spell(behind)
+
+    def _spell(self, parts: Parts) -> Sequence[_Unit]:
+        return [
+            unit
+            for part in parts
+            for unit in (self._marker(part.text) if isinstance(part, Marker) else self._encode(self._ordinary(part)))
+        ]
+
+    def _cut_suffix(self, text: str) -> str:
+        """Whole lines where the first one fits, else as much of it as fits."""
+        if len(text) > self._suffix_budget * _MOST_CHARACTERS_PER_TOKEN:
+            text = _whole_lines(text[: self._suffix_budget * _MOST_CHARACTERS_PER_TOKEN])
+        while (size := len(self._encode(text))) > self._suffix_budget:
+            text = _whole_lines(text[: len(text) * self._suffix_budget // size])
+        return text
 
 
-def to_lf(text: str) -> str:
-    r"""The text with LF line ends: models are prompted with those whatever the document uses.
-
-    >>> to_lf("a\r\nb\rc")
-    'a\nb\nc'
-    """
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+def _whole_lines(text: str) -> str:
+    return text[: text.rfind("\n") + 1] or text
 
 
-def _anchor(text: str, begin: int, num_skipped: int) -> Anchor:
-    """What is being typed at the end of a short window is no part of its anchor."""
-    if begin + num_skipped == 0:
-        return Anchor()
-    return Anchor(begin + num_skipped, text[begin : begin + min(_ANCHOR_CHARACTERS, (len(text) - begin) // 2)])
-
-
-def _find(text: str, anchor: Anchor, num_skipped: int) -> int:
-    """Where the anchor stands now, or -1: in its old place, else, if it is long enough to be known by, anywhere."""
-    begin = anchor.begin - num_skipped
-    if anchor.head and begin >= 0 and text.startswith(anchor.head, begin):
-        return begin
-    return text.find(anchor.head) if len(anchor.head) == _ANCHOR_CHARACTERS else -1
-
-
-def _cut(text: str, wanted: int) -> int:
-    """The first top-level line from `wanted` on, else the first line, both within half of what is left; else there."""
-    wanted = max(0, wanted)
-    if wanted == 0:
-        return 0
-    limit = wanted + (len(text) - wanted) // 2
-    for pattern in (_TOP_LEVEL_LINE, _LINE_START):
-        found = pattern.search(text, wanted, limit)
-        if found and found.start() > wanted:
-            return found.start()
-    return wanted
+def _same(text: str) -> str:
+    return text

@@ -14,6 +14,8 @@ from filelock import FileLock, Timeout
 from decoder.buffers import Buffers
 from decoder.client import Client
 from decoder.engine import Engine, EngineError
+from decoder.loader import Loader
+from decoder.reasons import ReasonRing
 from decoder.telemetry import TelemetryLog
 from decoder.wire.endpoint import Endpoint
 from decoder.wire.frames import WireError, encode_reply, read_request
@@ -28,8 +30,11 @@ from decoder.wire.messages import (
     Complete,
     Feedback,
     Hello,
+    ReasonsQuery,
     Refused,
+    Reply,
     Request,
+    Silence,
     Status,
     StatusQuery,
     Stop,
@@ -40,11 +45,11 @@ HELLO_SECONDS = 10.0
 LOCK_SECONDS = 0.5
 """`draftline stop` and `doctor` hold the owner lock for an instant, to see whether it is free."""
 
-RELOAD_SECONDS = 3.0
-"""After loading failed, a request tries again, but not more often than this."""
-
 FAREWELL_SECONDS = 1.0
 """How long a client has to read its last answers when the decoder leaves."""
+
+LEAVING = Status("paused", "the decoder has left; the next completion starts it again")
+"""Its last words, where it leaves in good order."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,25 +75,30 @@ class Service:
         with a remedy. idle_exit_seconds 0: never.
         """
         self._endpoint = endpoint
-        self._load = load
         self._buffers = buffers
         self._telemetry = telemetry
         self._version = version
         self._idle_exit_seconds = idle_exit_seconds
-        self._engine: Engine | None = None
-        self._status = Status("loading", "loading the model")
-        self._loading: asyncio.Task[None] | None = None
-        self._loaded_at = 0.0
+        self._loader = Loader(load, self._tell)
+        self._reasons = ReasonRing()
         self._clients: set[Client] = set()
         self._conversations: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._num_clients = 0
         self._token = ""
         self._stopping = asyncio.Event()
         self._idle: asyncio.TimerHandle | None = None
+        self._idle_since = time.monotonic()
 
     def stop(self) -> None:
         """Makes `run` finish: requests under way are answered as cancelled."""
         self._stopping.set()
+
+    def trouble(self, text: str) -> None:
+        """Tells the editors what keeps the engine from answering, and "" when it answers again; requests go on to it.
+
+        Call it in the service's loop.
+        """
+        self._loader.trouble(text)
 
     async def run(self) -> None:
         """Listens until stopped. Raises AlreadyRunningError where another decoder owns the endpoint."""
@@ -101,7 +111,7 @@ class Service:
             self._endpoint.clear()
             self._endpoint.pid_path.write_text(str(os.getpid()), encoding="ascii")
             server = await self._listen()
-            self._begin_loading()
+            self._loader.begin()
             self._watch_idle()
             await self._stopping.wait()
             server.close()
@@ -120,13 +130,13 @@ class Service:
         return server
 
     async def _finish(self) -> None:
-        if self._loading:
-            self._loading.cancel()
+        self._loader.cancel()
         tasks = [task for client in self._clients for task in client.cancel_all("stopping")]
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._tell(LEAVING)
         await self._say_goodbye()
-        if self._engine:
-            await self._engine.aclose()
+        if self._loader.engine:
+            await self._loader.engine.aclose()
 
     async def _say_goodbye(self) -> None:
         """Ends all conversations; whoever does not read is not waited for."""
@@ -140,61 +150,20 @@ class Service:
             writer.transport.abort()
         await asyncio.gather(*conversations, return_exceptions=True)
 
-    # Loading
-
-    def _begin_loading(self) -> None:
-        self._loaded_at = time.monotonic()
-        self._loading = asyncio.create_task(self._load_engine())
-
-    def _retry_loading(self) -> None:
-        """What was missing or wrong may have been put right since."""
-        if self._status.state == "error" and time.monotonic() - self._loaded_at > RELOAD_SECONDS:
-            self._status = Status("loading", "loading the model")
-            self._begin_loading()
-
-    async def _load_engine(self) -> None:
-        self._say(Status("loading", "loading the model"))
-        try:
-            self._engine = await self._load(self._progress())
-        except EngineError as error:
-            self._say(Status("error", str(error)))
-        except Exception as error:
-            _log.exception("the model could not be loaded")
-            self._say(Status("error", f"the model could not be loaded: {error!r}; run `draftline doctor`"))
-        else:
-            self._say(_ready(self._engine))
-
-    def _progress(self) -> Callable[[str], None]:
-        """Tells clients, from any thread, what loading is at; nobody once it is over, or the loop is."""
-        loop = asyncio.get_running_loop()
-
-        def say(text: str) -> None:
-            if self._engine is None:
-                self._say(Status("loading", text))
-
-        def say_from_thread(text: str) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
-                loop.call_soon_threadsafe(say, text)
-
-        return say_from_thread
-
-    def _say(self, status: Status) -> None:
-        if status == self._status and status.state != "loading":
-            return
-        self._status = status
-        _log.info("%s: %s", status.state, status.message)
+    def _tell(self, status: Status) -> None:
         for client in self._clients:
-            if client.speaks_protocol:
-                client.send(status)
+            client.tell(status)
 
     # Clients
 
     def _watch_idle(self) -> None:
+        """Minutes without an editor window count on while somebody comes to ask something."""
         if self._idle:
             self._idle.cancel()
             self._idle = None
         if not self._clients and self._idle_exit_seconds:
-            self._idle = asyncio.get_running_loop().call_later(self._idle_exit_seconds, self._leave_if_idle)
+            left = self._idle_since + self._idle_exit_seconds - time.monotonic()
+            self._idle = asyncio.get_running_loop().call_later(max(left, 0.0), self._leave_if_idle)
 
     def _leave_if_idle(self) -> None:
         if not self._clients:
@@ -237,9 +206,8 @@ class Service:
         client.send(Welcome(self._version, os.getpid(), busy=bool(self._clients)))
         self._clients.add(client)
         self._watch_idle()
-        self._retry_loading()
-        if client.speaks_protocol:
-            client.send(self._status)
+        self._loader.retry()
+        client.tell(self._loader.greeting)
         _log.info("client %d: %s %s", client.number, hello.client, hello.version)
         return client
 
@@ -247,10 +215,13 @@ class Service:
         self._clients.discard(client)
         client.cancel_all("client_gone")
         self._buffers.forget(client.owner)
+        if not client.only_asks:
+            self._idle_since = time.monotonic()
         self._watch_idle()
 
     async def _converse(self, client: Client, reader: asyncio.StreamReader) -> None:
         while (message := await read_request(reader)) is not None:
+            client.note(message)
             if isinstance(message, Stop):
                 _log.info("client %d asks to stop", client.number)
                 self.stop()
@@ -271,21 +242,32 @@ class Service:
                     client.send(BufferWanted(message.document))
             case Feedback():
                 self._telemetry.feedback(client.number, message)
-            case StatusQuery():
-                client.send(self._status)
+            case Silence():
+                self._reasons.add(message.document, message.language, message.reason)
+            case ReasonsQuery() | StatusQuery():
+                client.send(self._reply(message))
             case _:
                 raise WireError(f"{type(message).__name__} is not expected here")
+
+    def _reply(self, question: ReasonsQuery | StatusQuery) -> Reply:
+        if isinstance(question, ReasonsQuery):
+            return self._reasons.reasons(question.document)
+        return self._loader.greeting
 
     # Requests
 
     def _record(self, client: Client, request: Complete, answer: Answer) -> None:
+        if request.trigger == "warm_up":  # nobody has asked for a text
+            return
         self._telemetry.answered(client.number, request, answer)
+        if not answer.text:
+            self._reasons.add(request.document, request.language, answer.reason)
 
     async def _answer(self, request: Complete) -> Answer:
-        if self._engine is None:
+        if self._loader.engine is None:
             return self._not_ready(request)
         try:
-            return await self._engine.complete(request)
+            return await self._loader.engine.complete(request)
         except EngineError as error:
             return Answer(request.id, language=request.language, reason=f"engine_error: {error}")
         except Exception as error:
@@ -293,11 +275,7 @@ class Service:
             return Answer(request.id, language=request.language, reason=f"engine_error: {error!r}")
 
     def _not_ready(self, request: Complete) -> Answer:
-        self._retry_loading()
-        reason = "loading" if self._status.state == "loading" else f"engine_error: {self._status.message}"
+        self._loader.retry()
+        status = self._loader.status
+        reason = "loading" if status.state == "loading" else f"engine_error: {status.message}"
         return Answer(request.id, language=request.language, reason=reason)
-
-
-def _ready(engine: Engine) -> Status:
-    how = f" ({engine.description})" if engine.description else ""
-    return Status("ready", f"{engine.model} is ready{how}", model=engine.model, engine=engine.description)

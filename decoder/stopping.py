@@ -1,71 +1,61 @@
 """Where a completion ends: decided on the text so far, while decoding."""
 
-import re
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Literal
+from functools import cached_property
+from itertools import accumulate
 
-from decoder.ending.closers import without_closers
+from decoder.ending.blocks import Block
+from decoder.ending.closers import unclosed_openers, without_closers
+from decoder.ending.constructs import Constructs
 from decoder.ending.indentation import width, without_stray_blanks
+from decoder.ending.lines_around import LinesAround
 from decoder.ending.loops import LineLoops, is_loop, is_statement
+from decoder.ending.overlap import before_next_line, without_rest
+from decoder.ending.partial import whole_lines, whole_words
+from decoder.ending.placing import Placed, is_undecided, place
+from decoder.ending.words import OPENERS
 from decoder.ending.wrapping import Wrapping
-from decoder.prompt import to_lf
-from decoder.wire.messages import Complete
+from decoder.wire.messages import Complete, Shown
+from drafting.syntax import Grammar
 
-_OPENERS = ("{", "(", "[", ":", "=>", "->", " then", " do", " else", "begin")
-_CLOSER = re.compile(r"[})\]]|(?:end(?:\s+\w+)?|fi|done|esac)\s*(?:[;,)|&<>].*)?$", re.IGNORECASE)
-"""A line that closes a block: by a bracket or by a word, which is not the beginning of a name or an assignment."""
+_MOST_LINES = 8
+"""A single line that opens a bracket may go on for so many lines to close it."""
 
-_CLOSERS = ")]}"
-_QUOTES = "\"'`"
-_Verdict = Literal["before", "at", "after"]
-
-_NEAR = 4000
-"""So many characters before and after the cursor are looked at."""
-
-_LONGEST_OVERLAP = 200
+_WITHOUT_CONSTRUCTS = ("markdown", "yaml", "html", "toml")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stopping:
-    """The stop rules of one request.
+    """The stop rules of one request. `text` is everywhere what a model writes behind the prompted prefix.
 
-    above: the cursor's line up to the cursor. previous: the line with text before it. rest: what follows on the
-    cursor's line. below, second: the next lines with text. levels: columns by which lines near it are indented.
-    block: whether several lines are to be written. repeatable: whether the line before the cursor may be offered
-    again, as it may where the person asks for it.
+    around: the lines near the cursor. block: whether several lines are to be written. one_line: whether a line may
+    not even go on to close its own brackets. repeatable: whether the line before the cursor may be offered again, as
+    it may where the person asks for it.
     """
 
-    above: str
-    previous: str
-    rest: str
-    below: str
-    second: str
-    levels: frozenset[int]
+    around: LinesAround
     block: bool
+    one_line: bool
     repeatable: bool
-    wrapping: Wrapping
+    language: str
+    grammar: Grammar | None
 
     @staticmethod
-    def of(request: Complete) -> "Stopping":
-        """Single line or block: a block where a line is blank so far or opens one, and nothing follows the cursor."""
-        before, after = to_lf(request.prefix[-_NEAR:]), to_lf(request.suffix[:_NEAR])
-        lines, _, above = before.rpartition("\n")
-        previous = lines.rstrip().rpartition("\n")[2]
-        rest, _, following = after.partition("\n")
-        below, second = islice(chain((line.rstrip() for line in following.split("\n") if line.strip()), ["", ""]), 2)
-        opens = not above.strip() or above.rstrip().endswith(_OPENERS)
+    def of(request: Complete, grammar: Grammar | None = None) -> "Stopping":
+        """Single line or block: a block where a line is blank so far or opens one, and nothing follows the cursor.
+
+        grammar: of the request's language; without one, indentation tells where a construct ends.
+        """
+        around = LinesAround.of(request)
+        opens = not around.above.strip() or around.above.rstrip().endswith(OPENERS)
         block = request.multiline == "always" or (request.multiline == "auto" and opens)
         return Stopping(
-            above,
-            previous,
-            rest.rstrip(),
-            below,
-            second,
-            levels=frozenset(width(line) for line in (lines + "\n" + following).split("\n") if line.strip()),
-            block=block and not rest.strip(),
+            around,
+            block=block and not around.rest,
+            one_line=request.multiline == "never" or bool(around.rest),
             repeatable=request.trigger == "invoked",
-            wrapping=Wrapping(request.language, before + after),
+            language=request.language,
+            grammar=None if request.language in _WITHOUT_CONSTRUCTS else grammar,
         )
 
     def end(self, text: str) -> int | None:
@@ -73,30 +63,87 @@ class Stopping:
 
         Only what more text cannot change is judged, so the answer never depends on how the text was cut into tokens.
         """
-        begin, end = self.wrapping.opening(text)
+        begin, end = self._wrapping.opening(text)
         found = self._end(text[:begin] + text[end:])
         return None if found is None else found + end - begin
 
-    def trim(self, text: str) -> str:
+    def so_far(self, text: str) -> int:
+        """Length of what is complete of an unfinished text, to be trimmed and shown when there is no more time."""
+        found = self.end(text)
+        if found is not None:
+            return found
+        text = self._wrapping.without_half_marker(text)
+        lines = whole_lines(text)
+        return lines if self.block or lines else whole_words(text)
+
+    def trim(self, text: str) -> Shown:
         """What to show of a text that goes no further.
 
         Without what already stands before and after the cursor, without trailing blank space at its end.
         """
         text += "\n"
-        begin, end = self.wrapping.opening(text)
+        begin, end = self._wrapping.opening(text)
         text = text[:begin] + text[end:]
-        text = text[: self._end(text)].removesuffix("\n")
-        text = without_stray_blanks(self.wrapping.without_half_marker(text), self.above, self.previous, self.levels)
-        if self.rest:
-            text = self._without_rest(text.split("\n")[0])
-        text = without_closers(text, self.above, self.rest, self.below)
-        if self.below:
-            text = self._before_below(text)
-        return text.rstrip() if text.strip() else ""
+        placed, around = self._placed(text), self.around
+        text = text[: self._end(text)][placed.begin :].removesuffix("\n")
+        text = self._wrapping.without_half_marker(text)
+        if text[:1] in (" ", "\t"):
+            text = without_stray_blanks(text, placed.above, around.previous, around.levels)
+        if around.rest:
+            text = without_rest(text.split("\n")[0], around.rest)
+        text = without_closers(text, placed.above, around.rest, around.below)
+        if around.below:
+            text = before_next_line(text, placed.above, around)
+        text = text.rstrip()
+        if not text or placed.above == around.above:
+            return Shown(text)
+        return Shown(placed.above + text, len(around.above))
+
+    @property
+    def opens_block(self) -> bool:
+        """Whether the cursor's line begins a construct whose body is to be written."""
+        return bool(self.around.above.strip())
+
+    @cached_property
+    def _wrapping(self) -> Wrapping:
+        return Wrapping(self.language, self.around.before + self.around.after)
+
+    @cached_property
+    def _constructs(self) -> Constructs | None:
+        return Constructs(self.grammar, self.around.scope, self.around.above) if self.grammar else None
+
+    def _placed(self, text: str) -> Placed:
+        if self.opens_block or self.around.rest:
+            return Placed(self.around.above)
+        return place(text, self.around)
+
+    @cached_property
+    def _body(self) -> Block:
+        return Block(self.around.above, self._constructs)
+
+    def _lines(self, text: str) -> list[str]:
+        """The lines of a text, with the blanks before the first as they are to stand in the document."""
+        placed = self._placed(text)
+        lines = text.split("\n")
+        if not self.opens_block and len(lines) > 1:
+            lines[0] = placed.above + lines[0][placed.begin :]
+        return lines
+
+    def _is_no_text(self, line: str, number: int, *, first: bool) -> bool:
+        """Whether a line of the text, counted from 0, is a loop, a fence or, as the first with text, a repetition."""
+        return is_loop(line) or self._wrapping.is_closing(line) or (first and self._repeats(line, number))
+
+    def _repeats(self, line: str, number: int) -> bool:
+        """Whether the first line with text is the line before it once more, as after an accepted one."""
+        above = self.around.above
+        if self.repeatable or (number == 0 and self.opens_block):
+            return False
+        before = above if self.opens_block else self.around.previous
+        return is_statement(line) and line.rstrip() == before.rstrip()
 
     def _end(self, text: str) -> int | None:
         """As `end`, of a text without an opening fence."""
-        marker = self.wrapping.marker(text)
+        marker = self._wrapping.marker(text)
         if marker is None:
             return self._end_of_lines(text)
         found = self._end_of_lines(text[:marker] + "\n")
@@ -104,90 +151,47 @@ class Stopping:
 
     def _end_of_lines(self, text: str) -> int | None:
         """As `end`, of a text without a marker. The last line is not complete."""
-        *lines, last = text.split("\n")
-        loops = LineLoops()
-        ends: list[int] = []
-        begin, margin = 0, -1
-        for number, line in enumerate(lines):
-            if is_loop(line):
-                return max(0, begin - 1)
-            ends.append(begin + len(line))
-            if first := margin < 0 and bool(line.strip()):
-                margin = width(self.above + "x") if self.above else width(line)
-            if margin >= 0 and (verdict := self._verdict(line, number, margin, first=first)):
-                return {"before": max(0, begin - 1), "at": ends[-1], "after": ends[-1] + 1}[verdict]
-            if (num_kept := loops.add(line)) is not None:
-                return ends[num_kept - 1]
-            begin = ends[-1] + 1
-        return max(0, begin - 1) if is_loop(last) else None
-
-    def _verdict(self, line: str, number: int, margin: int, *, first: bool) -> _Verdict | None:
-        """Whether the text ends `before` a complete line, `at` its end or `after` its line end, or not yet.
-
-        number: of the line in the text, from 0. margin: columns by which what the text belongs to is indented.
-        first: whether the line is the first with text.
-        """
-        if self.wrapping.is_closing(line) or (first and self._repeats(line, number)):
-            return "before"
         if not self.block:
-            return "at" if line.strip() else None
-        return self._judge(line, margin) if number else None
+            return self._end_of_line(text)
+        return None if is_undecided(text, self.around) else self._end_of_block(text)
 
-    def _repeats(self, line: str, number: int) -> bool:
-        """Whether the first line with text is the line before it once more, as after an accepted one."""
-        if self.repeatable or (number == 0 and self.above.strip()):
-            return False
-        line = line if number else self.above + line
-        before = self.above if self.above.strip() else self.previous
-        return is_statement(line) and line.rstrip() == before.rstrip()
+    def _end_of_line(self, text: str) -> int | None:
+        """The end of the first line with text, or of the one that closes the brackets which that has opened."""
+        *lines, last = self._lines(text)
+        stops = _stops(text)
+        first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+        for number, line in enumerate(lines[first : first + _MOST_LINES], first):
+            if self._is_no_text(line, number, first=number == first):
+                return stops[first + 1] if number > first else max(0, stops[number])
+            if self.one_line or not unclosed_openers("\n".join(lines[first : number + 1])).total():
+                return stops[number + 1]
+        if is_loop(last) or len(lines) >= first + _MOST_LINES:
+            return stops[first + 1] if first < len(lines) else max(0, stops[-1])
+        return None
 
-    def _judge(self, line: str, margin: int) -> _Verdict | None:
-        """Whether the block ends `before` this line, `after` it, or not yet."""
-        if not line.strip():
-            return None if self.opens_block else "before"
-        indentation = width(line)
-        if self.opens_block:
-            if indentation > margin:
-                return None
-            return "after" if indentation == margin and _CLOSER.match(line.strip()) else "before"
-        return "before" if indentation < margin else None
+    def _end_of_block(self, text: str) -> int | None:
+        *lines, last = self._lines(text)
+        stops, loops, margin, read = _stops(text), LineLoops(), -1, list[str]()
+        for number, line in enumerate(lines):
+            read.append(line if number or not self.opens_block else self.around.above + line)
+            first = margin < 0 and bool(line.strip())
+            if self._is_no_text(line, number, first=first):
+                return max(0, stops[number])
+            if first:
+                margin = self._margin(text, line)
+            if margin >= 0 and (verdict := self._body.verdict(read, margin)):
+                return max(0, stops[number]) if verdict == "before" else stops[number + 1] + 1
+            if (num_kept := loops.add(line)) is not None:
+                return stops[num_kept]
+        left = margin >= 0 and self._body.is_left([*read, last], margin)
+        return max(0, stops[-1]) if left or is_loop(last) else None
 
-    @property
-    def opens_block(self) -> bool:
-        """Whether the cursor's line begins a construct whose body is to be written."""
-        return bool(self.above.strip())
-
-    def _without_rest(self, line: str) -> str:
-        """Cuts a repetition of the rest of the line: from a quote on, or as far as it has come.
-
-        Closers are another rule's.
-        """
-        rest = self.rest.strip()
-        if rest[0] in _CLOSERS:
-            return line
-        if rest[0] in _QUOTES and line.count(rest[0]) % 2:
-            return line[: line.rindex(rest[0])]
-        for length in range(min(len(line), len(rest), _LONGEST_OVERLAP), 0, -1):
-            begin = len(line) - length
-            inside_name = begin > 0 and _is_word(rest[0]) and _is_word(line[begin - 1])
-            if (length > 1 or length == len(rest)) and not inside_name and line.endswith(rest[:length]):
-                return line[:begin]
-        return line
-
-    def _before_below(self, text: str) -> str:
-        """The text up to its first whole line that is the next line of the document, indentation included."""
-        lines = text.split("\n")
-        compared = lines if self.above.strip() else [self.above + lines[0], *lines[1:]]
-        for number, (line, following) in enumerate(zip(compared, [*compared[1:], ""], strict=True)):
-            if (number or not self.above.strip()) and line.rstrip() == self.below and not self._is_sibling(following):
-                return "\n".join(lines[:number])
-        return text
-
-    def _is_sibling(self, following: str) -> bool:
-        """Whether the line that follows makes something new of a line that only begins something, such as `@Test`."""
-        begins = self.below.endswith((*_OPENERS, ",")) or self.below.lstrip().startswith(("@", "#["))
-        return begins and bool(following.strip()) and not self.second.startswith(following.rstrip())
+    def _margin(self, text: str, line: str) -> int:
+        """Columns by which the cursor's line is indented, and if that is empty, the text's first `line` with text."""
+        above = self._placed(text).above
+        return width(above + "x") if above else width(line)
 
 
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _stops(text: str) -> list[int]:
+    """Where the complete lines of a text end, the line before it included."""
+    return list(accumulate((len(line) + 1 for line in text.split("\n")[:-1]), initial=-1))

@@ -1,8 +1,6 @@
 """Text as lines by LSP's own rule: a line ends with LF, CRLF or CR, and with nothing else."""
 
-import re
-
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+import io
 
 
 def split_lines(text: str) -> list[str]:
@@ -13,8 +11,8 @@ def split_lines(text: str) -> list[str]:
     >>> split_lines("a\u2028b\x0cc")
     ['a\u2028b\x0cc']
     """
-    lines = _LINE.findall(text)
-    if not lines or lines[-1][-1] in "\r\n":
+    lines = io.StringIO(text, newline="").readlines()
+    if not lines or lines[-1].endswith(("\n", "\r")):
         lines.append("")
     return lines
 

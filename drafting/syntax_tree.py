@@ -7,6 +7,9 @@ from tree_sitter import Node, Point, Tree
 from drafting.node_kinds import NodeKind
 from drafting.syntax import Grammar
 
+IN_TURNS_BYTES = 64 * 1024
+"""To parse a longer text can take longer than an event loop may stand still."""
+
 
 class SyntaxTree:
     """Parses as much again as an edit made necessary. Rows are lines of the document, from 0; bytes are UTF-8."""
@@ -71,12 +74,33 @@ class SyntaxTree:
         return max(named, key=lambda child: _overlap(child, first, stop), default=None)
 
     def _parse(self, lines: Sequence[str], old: Tree | None) -> Tree:
-        """Of all bytes, as the binding (0.26) keeps every line that a callback returns for ever."""
+        """Of all bytes, as the binding (0.26) keeps for ever what a callback returns."""
         text = "".join(lines)
         if "\r" in text:
             text = "".join(map(_with_line_feed, lines))
         data = text.encode("utf-8", "replace")
+        if len(data) > IN_TURNS_BYTES:
+            return self._parse_in_turns(data, old)
         return self._parser.parse(data, old) if old else self._parser.parse(data)
+
+    def _parse_in_turns(self, data: bytes, old: Tree | None) -> Tree:
+        """The binding holds Python's lock while it parses; other threads get their turn when it calls us."""
+        views = [memoryview(data)]
+
+        def read(offset: int, _point: Point) -> memoryview:
+            views.append(views[0][offset:])
+            return views[-1]
+
+        def is_over(_offset: int, _has_error: bool) -> bool:
+            return False
+
+        try:
+            if old:
+                return self._parser.parse(read, old, progress_callback=is_over)
+            return self._parser.parse(read, progress_callback=is_over)
+        finally:
+            for view in views:  # they are kept, some 200 bytes each; the text must not be
+                view.release()
 
 
 def line_bytes(line: str) -> bytes:

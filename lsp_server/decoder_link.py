@@ -17,8 +17,10 @@ from decoder.wire.messages import (
     Feedback,
     Reply,
     Request,
+    Silence,
     Status,
 )
+from drafting.screening import MAX_BUFFER_CHARACTERS
 from lsp_server.documents import Document
 
 Connector = Callable[[], Awaitable[Connection]]
@@ -29,14 +31,16 @@ ANSWER_SECONDS = 60.0
 MAX_QUEUED_BYTES = 16 * 1024 * 1024
 """What may wait for a decoder that does not read; buffers beyond it are dropped and sent again whole later."""
 
-MAX_BUFFER_CHARACTERS = 8 * 1024 * 1024
-"""Longer documents are not sent: drafting does without them, completions carry their own text."""
-
 STABLE_SECONDS = 10.0
 """A connection lost sooner than that counts as a failed start."""
 
 MAX_PAUSE_SECONDS = 60.0
 """Between failed starts the pauses grow up to this."""
+
+CRASHED = Status(
+    "error",
+    "the decoder ended unexpectedly; the next completion starts it again (if that repeats, run `draftline explain`)",
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,17 +52,25 @@ class DecoderLink:
     """
 
     def __init__(
-        self, connect: Connector, documents: Mapping[str, Document], on_status: Callable[[Status], None]
+        self,
+        connect: Connector,
+        documents: Mapping[str, Document],
+        on_status: Callable[[Status], None],
+        *,
+        on_unsent: Callable[[str], None] = logger.info,
     ) -> None:
+        """on_unsent: learns, in a sentence for people, which document the decoder does not get, each time."""
         self._connect = connect
         self._documents = documents
         self._on_status = on_status
+        self._on_unsent = on_unsent
         self._connection: Connection | None = None
         self._conversation: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._unsent: set[str] = set()  # documents of which the decoder's copy is missing or out of date
         self._no_decoder = "loading"  # the reason of answers while there is no connection
         self._num_failures = 0
+        self._has_left = False  # the decoder has said that it leaves
         self._retry_at = 0.0
 
     def start(self) -> None:
@@ -109,9 +121,9 @@ class DecoderLink:
         self._unsent.add(uri)
         self._send_unsent()
 
-    def feedback(self, feedback: Feedback) -> None:
-        """Tells what became of an answer; lost where there is no decoder."""
-        self._send(feedback)
+    def tell(self, message: Feedback | Silence) -> None:
+        """What became of an answer, or why nothing was asked; lost where there is no decoder."""
+        self._send(message)
 
     async def aclose(self) -> None:
         """Ends the conversation; the decoder stays for others."""
@@ -124,11 +136,13 @@ class DecoderLink:
         now = asyncio.get_running_loop().time
         connected_at = None
         try:
-            self._on_status(Status("loading", "connecting to the decoder"))
+            if self._num_failures == 0:  # what has failed is tried again in silence
+                self._on_status(Status("loading", "connecting to the decoder"))
             connection = await self._connect()
             connected_at, self._no_decoder = now(), "loading"
             await self._listen(connection)
-            self._on_status(Status("loading", "the decoder has gone; the next completion starts it again"))
+            if not self._has_left:
+                self._on_status(CRASHED)
         except (WireError, OSError) as error:
             self._no_decoder = "decoder_unavailable"
             self._on_status(Status("error", str(error)))
@@ -142,7 +156,7 @@ class DecoderLink:
 
     async def _listen(self, connection: Connection) -> None:
         self._connection = connection
-        self._unsent = set(self._documents)
+        self._unsent, self._has_left = set(self._documents), False
         try:
             self._send_unsent()
             while (reply := await connection.receive()) is not None:
@@ -170,6 +184,7 @@ class DecoderLink:
                 self._unsent.add(uri)
                 self._send_unsent()
             case Status():
+                self._has_left = reply.state == "paused"
                 self._on_status(reply)
             case _:
                 logger.warning("the decoder sent an unexpected %s", type(reply).__name__)
@@ -183,6 +198,9 @@ class DecoderLink:
                 self._send(BufferClosed(uri))
             elif _is_sent(document):
                 self._send(BufferOpened(uri, document.language_id, document.version, document.text))
+            else:
+                self._send(BufferClosed(uri))  # it may have been smaller when the decoder saw it last
+                self._on_unsent(_too_large(document))
 
     def _send(self, message: Request) -> bool:
         """Queues a message without ever waiting; False where it cannot be sent now."""
@@ -201,3 +219,10 @@ class DecoderLink:
 
 def _is_sent(document: Document) -> bool:
     return document.size <= MAX_BUFFER_CHARACTERS
+
+
+def _too_large(document: Document) -> str:
+    return (
+        f"{document.uri} is completed, but is no context for other files: it is too large,"
+        f" with {document.size:,} characters where the limit is {MAX_BUFFER_CHARACTERS:,}"
+    )

@@ -25,6 +25,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from lsp_server.framing import Garbage
+from lsp_server.questions import Questions
 
 Id = int | str
 
@@ -48,6 +49,7 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._initialized = False
+        self.questions = Questions(self._send_data)
         for method in _MIRRORED_ELSEWHERE:
             self.fm.builtin_features.pop(method, None)
 
@@ -76,7 +78,8 @@ class Protocol(LanguageServerProtocol):
             case {"jsonrpc": "2.0", "method": str(method)} if "id" not in message:
                 self._on_notification(method, message.get("params"))
             case {"jsonrpc": "2.0", "id": _} if "method" not in message:
-                logger.debug("ignored a response: this server sends no requests")
+                if not self.questions.answered(message):
+                    logger.debug("ignored a response to nothing that is being asked")
             case {"id": int() | str() as id} if not isinstance(id, bool):
                 self._refuse(id, JsonRpcInvalidRequest("not a JSON-RPC 2.0 request"))
             case _:
@@ -194,17 +197,34 @@ def _least_initialize_params(params: dict[str, Any]) -> types.InitializeParams:
 
     Raises JsonRpcInvalidParams where even that is malformed.
     """
-    match params.get("capabilities"):
-        case {"general": {"positionEncodings": [*items]}}:
-            encodings = [item for item in items if isinstance(item, str)]
-        case dict():
-            encodings = []
-        case _:
-            raise JsonRpcInvalidParams("`initialize` needs an object `capabilities`")
-    general = types.GeneralClientCapabilities(position_encodings=encodings or None)
-    process_id = params.get("processId")
+    capabilities = params.get("capabilities")
+    if not isinstance(capabilities, dict):
+        raise JsonRpcInvalidParams("`initialize` needs an object `capabilities`")
+    process_id, name = params.get("processId"), _found(params, "clientInfo", "name")
     return types.InitializeParams(
-        capabilities=types.ClientCapabilities(general=general),
+        capabilities=_least_capabilities(capabilities),
         process_id=process_id if isinstance(process_id, int) else None,
+        client_info=types.ClientInfo(name) if isinstance(name, str) else None,
         initialization_options=params.get("initializationOptions"),
     )
+
+
+def _least_capabilities(given: dict[str, Any]) -> types.ClientCapabilities:
+    encodings = _found(given, "general", "positionEncodings")
+    names = [name for name in encodings if isinstance(name, str)] if isinstance(encodings, list) else []
+    registers = _found(given, "workspace", "didChangeConfiguration", "dynamicRegistration") is True
+    return types.ClientCapabilities(
+        general=types.GeneralClientCapabilities(position_encodings=names or None),
+        window=types.WindowClientCapabilities(work_done_progress=_found(given, "window", "workDoneProgress") is True),
+        workspace=types.WorkspaceClientCapabilities(
+            configuration=_found(given, "workspace", "configuration") is True,
+            did_change_configuration=types.DidChangeConfigurationClientCapabilities(dynamic_registration=registers),
+        ),
+    )
+
+
+def _found(value: Any, *path: str) -> Any:
+    """What lies at a path of keys in JSON; None where it leads nowhere."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

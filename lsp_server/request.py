@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Complete, Sampling, Trigger
+from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Complete, Trigger
+from drafting.lines import split_lines
 from lsp_server.documents import Document
 from lsp_server.settings import Settings
 
@@ -10,25 +11,51 @@ _MIN_CUT_PREFIX = PREFIX_CHARACTERS * 3 // 4
 """A prefix that had to be cut keeps at least this much, where the lines allow it."""
 
 
+_CANDIDATES: dict[Trigger, int] = {"automatic": 1, "invoked": 3, "warm_up": 1}
+"""Who asks explicitly wants a choice."""
+
+
 def completion_request(
-    document: Document, place: tuple[int, int], settings: Settings, *, id: int, trigger: Trigger = "automatic"
+    document: Document,
+    place: tuple[int, int],
+    settings: Settings,
+    *,
+    id: int,
+    trigger: Trigger = "automatic",
+    before: str = "",
+    after: str = "",
 ) -> Complete:
-    """Asks for the text at `place` (line, column in code points). The cost depends on the windows, not on the file."""
+    """Asks for the text at `place` (line, column in code points). The cost depends on the windows, not on the file.
+
+    before, after: text around the document where it is a part of something larger, as a notebook's cell is; `before`
+    ends with a line end, and `after` begins with one.
+    The deadline is for each candidate: who asks for three waits for three.
+    """
     line, column = place
+    lines, offset = _surrounded(document.lines, before, after)
+    candidates = _CANDIDATES[trigger]
     return Complete(
         id=id,
         document=document.uri,
         language=document.language_id,
-        prefix=_prefix(document.lines, line, column),
-        suffix=_suffix(document.lines, line, column),
+        prefix=_prefix(lines, offset + line, column),
+        suffix=_suffix(lines, offset + line, column),
         line=line,
         max_tokens=settings.max_tokens,
         multiline=settings.multiline,
         trigger=trigger,
-        draft=settings.draft,
-        gamma=settings.gamma,
-        sampling=Sampling(temperature=settings.temperature),
+        comments=settings.comments,
+        candidates=candidates,
+        deadline_ms=settings.deadline_ms * candidates,
     )
+
+
+def _surrounded(lines: Sequence[str], before: str, after: str) -> tuple[Sequence[str], int]:
+    """The lines of all three texts together, and how many come from `before`."""
+    if not before and not after:
+        return lines, 0
+    above = split_lines(before)[:-1]
+    return [*above, *lines[:-1], *split_lines(lines[-1] + after)], len(above)
 
 
 def _prefix(lines: Sequence[str], line: int, column: int) -> str:

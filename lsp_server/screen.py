@@ -10,6 +10,9 @@ from lsp_server.exclusion import OwnPatterns, Verdict, judge, path_of
 from lsp_server.git_ignored import GitIgnored, folder_under_git
 
 _DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
+_ON_DISK = ("file:", "vscode-notebook-cell:")
+"""The latter names a notebook's file and, in the fragment, a cell."""
+
 _IGNORED = Verdict(True, 'git ignores it; "exclude": ["!<its name>"] lets it in')
 
 
@@ -21,6 +24,8 @@ class Screen:
         self._own = own
         self._on_verdict = on_verdict
         self._paths: dict[str, tuple[str, ...]] = {}
+        self._by_name: dict[str, Verdict] = {}
+        """Judged once, and again where the patterns change: it would be a part of what each key costs."""
         self._asked: dict[str, asyncio.Task[bool]] = {}
         self._git = GitIgnored()
 
@@ -39,19 +44,23 @@ class Screen:
     def close(self, uri: str) -> None:
         """Forgets a document."""
         self._paths.pop(uri, None)
+        self._by_name.pop(uri, None)
         if asked := self._asked.pop(uri, None):
             asked.cancel()
 
     def follow(self, own: OwnPatterns) -> None:
         """From now on the person's patterns are these; git is not asked again."""
         self._own = own
+        self._by_name.clear()
 
     def verdict(self, uri: str) -> Verdict:
         """What is known now; `excluded` is None while git has not answered."""
         paths = self._paths.get(uri)
         if paths is None:
             return Verdict(True, "it is not open")
-        by_name, asked = judge(paths, self._own), self._asked.get(uri)
+        if uri not in self._by_name:
+            self._by_name[uri] = judge(paths, self._own)
+        by_name, asked = self._by_name[uri], self._asked.get(uri)
         if by_name.excluded is not None or asked is None:
             return by_name if by_name.excluded is not None else Verdict(False)
         if not asked.done():
@@ -78,7 +87,7 @@ class Screen:
 
 def _real_path(uri: str) -> Path | None:
     """Where the document lies on this machine, links followed; None where its URI names no file here."""
-    if not uri.lower().startswith("file:"):
+    if not uri.lower().startswith(_ON_DISK):
         return None
     try:
         return Path(os.path.realpath(_DRIVE.sub("", path_of(uri))))

@@ -1,34 +1,33 @@
 """What one editor window has open and asks for: documents and settings in, completions out."""
 
+import asyncio
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from lsprotocol.types import InlineCompletionParams, InlineCompletionTriggerKind, Range, TextDocumentItem
+from lsprotocol.types import InlineCompletionParams, InlineCompletionTriggerKind, TextDocumentItem
 
-from decoder.wire.messages import Answer, BufferEdited, Complete, Feedback, Status
+from decoder.wire.messages import Answer, BufferEdited, Complete, Feedback, Silence, Status, Trigger
+from lsp_server.asked import Asked
 from lsp_server.decoder_link import Connector, DecoderLink
 from lsp_server.documents import Change, Document, Encoding
 from lsp_server.exclusion import OwnPatterns
+from lsp_server.ghost import Ghost
+from lsp_server.keystroke import keystroke
 from lsp_server.latest import Latest
+from lsp_server.notebooks import Notebooks
+from lsp_server.quiet import EXCLUDED, Quiet, switched_off
+from lsp_server.reasons import Reasons
 from lsp_server.request import completion_request
+from lsp_server.rhythm import Rhythm
 from lsp_server.screen import Screen
+from lsp_server.selection import Selection
 from lsp_server.settings import Settings
+from lsp_server.suggestion import Suggestion
+from lsp_server.warm_up import WarmUp, opening_place
 
 _FAILED = "engine_error: "
 """So begins the reason of an answer that the decoder could not give; other empty answers are in order."""
-
-EXCLUDED = "suppressed:excluded"
-"""The reason of empty answers in a document that the decoder must not see."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """Text for `range` (the client's units), with the document's own line ends; `id` is the answer's."""
-
-    id: int
-    text: str
-    range: Range
 
 
 class OutdatedError(Exception):
@@ -54,6 +53,9 @@ class Session:
         on_excluded: learns why a document gets no completions, at every request in it.
         converts_line_ends: the editor keeps text with LF, whatever the file has; a CR would become part of it."""
         self.settings = settings
+        self.reasons = Reasons()
+        """Why the latest requests of this window showed nothing."""
+        self._on_status = on_status
         self._on_error = on_error
         self._on_excluded = on_excluded
         self._converts_line_ends = converts_line_ends
@@ -62,10 +64,17 @@ class Session:
         self._documents: dict[str, Document] = {}
         self._shared: dict[str, Document] = {}
         """Those of the documents that the decoder may see."""
+        self.notebooks = Notebooks(self._shared)
+        """In which order the cells of notebooks are; their texts are documents."""
         self._screen = Screen(OwnPatterns(settings.exclude), self._share)
-        self._link = DecoderLink(connect, self._shared, on_status)
+        self._link = DecoderLink(connect, self._shared, self._follow, on_unsent=on_excluded)
         self._latest = Latest()
+        self._ghost = Ghost()
+        self._rhythm = Rhythm()
+        self._quiet = Quiet()
+        self._warm_up = WarmUp()
         self._ids = itertools.count(1)
+        self._is_ready = False
 
     def start(self) -> None:
         """Connects to the decoder in the background, unless completions are switched off."""
@@ -91,63 +100,130 @@ class Session:
 
     def change(self, uri: str, version: int, changes: Iterable[Change]) -> None:
         """A document has been edited; a change to one that is not open is ignored."""
-        if (document := self._documents.get(uri)) is not None:
-            base_version = document.version
-            edits = document.apply(changes, version)
-            if uri in self._shared:
-                self._link.buffer_edited(BufferEdited(uri, base_version, version, edits))
+        if (document := self._documents.get(uri)) is None:
+            return
+        base_version = document.version
+        edits = document.apply(changes, version)
+        key = keystroke(edits)
+        self._quiet.edited(uri, key)
+        self._rhythm.changed(_now(), key)
+        if uri in self._shared:
+            self._link.buffer_edited(BufferEdited(uri, base_version, version, edits))
+            if edits and self._warm_up.at(uri, edits[-1].start_line):
+                self._read_ahead(uri, (edits[-1].start_line, edits[-1].start_column))
 
     def close(self, uri: str) -> None:
         """A document has been closed; what is asked about it gets no answer."""
         self._latest.supersede(uri)
         self._screen.close(uri)
         self._documents.pop(uri, None)
+        self._quiet.forget(uri)
         self._withhold(uri)
 
-    async def complete(self, params: InlineCompletionParams) -> Suggestion | None:
-        """What to show; None where there is nothing. Raises OutdatedError where a newer request or text overtook it.
+    async def complete(self, params: InlineCompletionParams) -> tuple[Suggestion, ...]:
+        """What to show, best first; empty where there is nothing, for a reason that `reasons` then knows.
 
-        Everything up to the first await happens before the next message of the editor is handled.
+        Raises OutdatedError where a newer request or text overtook it. Everything up to the first await happens
+        before the next message of the editor is handled.
         """
         uri = params.text_document.uri
-        document = self._documents.get(uri)
-        if document is None or not self.settings.want(document.language_id):
-            return None
-        place, version = document.locate(params.position), document.version
+        if (document := self._documents.get(uri)) is None:
+            self.reasons.note(uri, "not_open")
+            return ()
+        place = document.locate(params.position)
         invoked = params.context.trigger_kind == InlineCompletionTriggerKind.Invoked
-        request = completion_request(
-            document, place, self.settings, id=next(self._ids), trigger="invoked" if invoked else "automatic"
-        )
-        selected = _selection(document, place, params)
-        request = replace(request, prefix=request.prefix[: len(request.prefix) - selected.num_typed] + selected.text)
-        answer = await self._latest.run(uri, self._answer(request))
-        if answer is None or self._documents.get(uri) is not document or document.version != version:
+        selection = Selection.of(document, place, params)
+        request = selection.taken(self._request(document, place, "invoked" if invoked else "automatic"))
+        asked = Asked(request, document, document.version, place)
+        answer = await self._answer(asked)
+        if answer is None or self._documents.get(uri) is not document or asked.is_outdated:
+            self.reasons.note(uri, "superseded")
             raise OutdatedError
         if not answer.text:
-            if answer.reason.startswith(_FAILED):
-                self._on_error(answer.reason.removeprefix(_FAILED))
-            return None
+            self._explain(uri, answer.reason)
+        if self._warm_up.at(uri, place[0]) and not answer.text:
+            self._read_ahead(uri, place)
         line_end = "\n" if self._converts_line_ends else document.line_end(place[0])
-        text = selected.text + answer.text.replace("\n", line_end)
-        start, end = document.position(place[0], place[1] - selected.num_typed), document.position(*place)
-        return Suggestion(answer.id, text, Range(start, end))
+        return Suggestion.all_of(answer, document, place, selection, line_end=line_end)
 
     def accept(self, id: int) -> None:
         """The person took the suggestion."""
-        self._link.feedback(Feedback(id, "accepted"))
+        self._link.tell(Feedback(id, "accepted"))
 
     async def aclose(self) -> None:
         """Leaves the decoder."""
+        self._latest.supersede_all()
         await self._screen.aclose()
         await self._link.aclose()
 
-    async def _answer(self, request: Complete) -> Answer:
-        """The decoder's, or an empty one at once for a document that is kept from it."""
+    def _request(self, document: Document, place: tuple[int, int], trigger: Trigger) -> Complete:
+        before, after = self.notebooks.before(document.uri), self.notebooks.after(document.uri)
+        return completion_request(
+            document, place, self.settings, id=next(self._ids), trigger=trigger, before=before, after=after
+        )
+
+    async def _answer(self, asked: Asked) -> Answer | None:
+        """What is left of what is shown, or else the decoder's answer; empty where it is not to be asked.
+
+        The ghost comes before the rules of `Quiet`: who takes back some keys finds again what was there.
+        """
+        request = asked.request
+        if reason := switched_off(self.settings, request.language):
+            return self._silence(request, reason)
+        if request.document in self._shared and (left := self._ghost.rest(request)) is not None:
+            self._latest.supersede(request.document)
+            return left
+        quiet = self._quiet.reason(request)  # now: what is typed later is another request's
+        return await self._latest.run(request.document, self._ask(asked, quiet))
+
+    async def _ask(self, asked: Asked, quiet: str) -> Answer | None:
+        """None where the text changed before the decoder was asked."""
+        request = asked.request
         verdict = await self._screen.settled(request.document)
         if verdict.excluded:
             self._on_excluded(f"{EXCLUDED}: {request.document} is not completed: {verdict.because}")
-            return Answer(request.id, reason=EXCLUDED)
-        return await self._link.complete(request)
+            return self._silence(replace(request, language=""), EXCLUDED)
+        if quiet:
+            return self._silence(request, quiet)
+        wait = self._rhythm.delay(_now(), is_urgent=asked.is_urgent, fixed_ms=self.settings.debounce_ms)
+        if wait > 0:
+            await asyncio.sleep(wait)
+            if asked.is_outdated:
+                return None
+        began = _now()
+        answer = await self._link.complete(request)
+        if answer.text and request.document in self._shared:
+            self._ghost.remember(request, answer)
+            if request.trigger == "automatic":
+                self._rhythm.answered(_now() - began)
+        return answer
+
+    def _silence(self, request: Complete, reason: str) -> Answer:
+        """An empty answer without the decoder, which is told why."""
+        self._link.tell(Silence(request.document, request.language, reason))
+        return Answer(request.id, reason=reason)
+
+    def _explain(self, uri: str, reason: str) -> None:
+        self.reasons.note(uri, reason)
+        if reason.startswith(_FAILED):
+            self._on_error(reason.removeprefix(_FAILED))
+
+    def _follow(self, status: Status) -> None:
+        """A decoder that is ready reads where work goes on."""
+        self._is_ready = status.state == "ready"
+        self._on_status(status)
+        if (latest := self._warm_up.latest) is not None:
+            self._read_ahead(latest[0], (latest[1], 0))
+
+    def _read_ahead(self, uri: str, place: tuple[int, int]) -> None:
+        """Has the decoder read the text up to `place`, if it has nothing else to do for this document."""
+        document = self._shared.get(uri)
+        if document is None or not self._is_ready or self._latest.is_running(uri):
+            return
+        line = min(place[0], len(document.lines) - 1)
+        request = self._request(document, (line, place[1]), "warm_up")
+        if request.prefix.strip() and self.settings.want(document.language_id) and self._warm_up.due(_now()):
+            self._latest.run_unwatched(uri, self._link.complete(request))
 
     def _share(self, uri: str) -> None:
         """Brings what the decoder has of a document in line with the verdict on it."""
@@ -156,28 +232,18 @@ class Session:
                 self._latest.supersede(uri)
             self._withhold(uri)
         elif uri not in self._shared:
-            self._shared[uri] = self._documents[uri]
+            document = self._shared[uri] = self._documents[uri]
             self._link.buffer_opened(uri)
+            place = opening_place(document)
+            self._warm_up.at(uri, place[0])
+            self._read_ahead(uri, place)
 
     def _withhold(self, uri: str) -> None:
+        self._ghost.forget(uri)
+        self._warm_up.forget(uri)
         if self._shared.pop(uri, None) is not None:
             self._link.buffer_closed(uri)
 
 
-@dataclass(frozen=True, slots=True)
-class _Selection:
-    """The entry that is selected in the editor's list: `text` is shown for the last `num_typed` characters."""
-
-    text: str = ""
-    num_typed: int = 0
-
-
-def _selection(document: Document, place: tuple[int, int], params: InlineCompletionParams) -> _Selection:
-    """What is suggested has to begin with it, or the editor would not show it."""
-    selected = params.context.selected_completion_info
-    if selected is None:
-        return _Selection()
-    start, end = document.locate(selected.range.start), document.locate(selected.range.end)
-    if end != place or start[0] != place[0] or start > place:
-        return _Selection()
-    return _Selection(selected.text, place[1] - start[1])
+def _now() -> float:
+    return asyncio.get_running_loop().time()

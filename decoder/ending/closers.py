@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 from decoder.ending.indentation import width
+from decoder.ending.words import CLOSERS
 
 _PIECE = re.compile(
     r"""
@@ -15,7 +16,6 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 _CLOSER_OF = {"(": ")", "[": "]", "{": "}"}
-_CLOSERS = ")]}"
 
 
 def without_closers(text: str, above: str, rest: str, below: str) -> str:
@@ -34,7 +34,7 @@ def without_closers(text: str, above: str, rest: str, below: str) -> str:
     there = _unmatched_closers(rest) if rest.strip() else _leading_closers(above, below)
     if not there:
         return text
-    missing = _unclosed_openers(above)
+    missing = unclosed_openers(above)
     if rest.strip() or width(below) == width(above + "x"):
         missing -= there
     own_margin = None if rest.strip() else width(below)
@@ -51,7 +51,7 @@ def _unmatched_closers(line: str) -> Counter[str]:
             depth[_CLOSER_OF[piece]] += 1
         elif depth[piece]:
             depth[piece] -= 1
-        elif piece in tuple(_CLOSERS):
+        elif piece in tuple(CLOSERS):
             found[piece] += 1
     return found
 
@@ -61,11 +61,15 @@ def _leading_closers(above: str, below: str) -> Counter[str]:
     if width(below) > width(above + "x"):
         return Counter()
     stripped = below.strip()
-    return Counter(stripped[: len(stripped) - len(stripped.lstrip(_CLOSERS))])
+    return Counter(stripped[: len(stripped) - len(stripped.lstrip(CLOSERS))])
 
 
-def _unclosed_openers(line: str) -> Counter[str]:
-    """By the closers that they want."""
+def unclosed_openers(line: str) -> Counter[str]:
+    """How many brackets are left open, by the closers that they want.
+
+    >>> unclosed_openers("f(a, {")
+    Counter({')': 1, '}': 1})
+    """
     depth: Counter[str] = Counter()
     for piece in _PIECE.findall(line):
         if piece in _CLOSER_OF:
@@ -98,4 +102,4 @@ def _excess(text: str, missing: dict[str, int], margin: int | None) -> int:
 
 def _num_leading_closers(line: str) -> int:
     """Characters up to the first that is neither blank nor a closer."""
-    return len(line) - len(line.lstrip(" \t" + _CLOSERS))
+    return len(line) - len(line.lstrip(" \t" + CLOSERS))

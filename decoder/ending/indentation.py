@@ -2,8 +2,10 @@
 
 from collections.abc import Set
 
+from decoder.ending.words import OPENERS
+
 _TAB = 4
-_CONTINUED = ("{", "(", "[", ":", "=>", "->", " then", " do", " else", "begin", ",", "\\", *"+-*/=|&")
+CONTINUED = (*OPENERS, ",", "\\", *"+-*/=|&")
 """After a line that ends so, a line may be indented further."""
 
 _OPENING_SIGNS = "_\"'`@$([{"
@@ -43,16 +45,16 @@ def without_stray_blanks(text: str, above: str, previous: str, levels: Set[int] 
     if above.strip():
         return text[1:] if len(first) == len(bare) + 1 else text
     margin = width(above + "x")
-    if _is_level(column, margin, previous, levels):
+    if is_level(column, margin, previous, levels):
         return text
     return text[len(first) - len(bare) :] if column - margin in (1, margin) else ""
 
 
-def _is_level(column: int, margin: int, previous: str, levels: Set[int]) -> bool:
+def is_level(column: int, margin: int, previous: str, levels: Set[int]) -> bool:
     """Whether a line at `margin` may well go on to `column`: to an outer level, or into what the line before opens."""
     if column <= width(previous):
         return column in levels
-    if not previous.rstrip().endswith(_CONTINUED):
+    if not previous.rstrip().endswith(CONTINUED):
         return False
     return margin <= width(previous) or (column in levels and margin not in levels)
 

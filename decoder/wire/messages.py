@@ -6,7 +6,7 @@ Text positions are LSP lines (ended by LF, CRLF or CR) and columns in Unicode co
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Changes whenever an older peer could misread a message."""
 
 PREFIX_CHARACTERS = 32_000
@@ -16,7 +16,7 @@ SUFFIX_CHARACTERS = 8_000
 Draft = Literal["none", "lookup", "syntax", "model", "auto"]
 Finish = Literal["stop", "length", "deadline", "cancelled", "none"]
 Multiline = Literal["auto", "always", "never"]
-Trigger = Literal["automatic", "invoked"]
+Trigger = Literal["automatic", "invoked", "warm_up"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,11 @@ class Complete:
     """Asks for the text at the cursor between `prefix` and `suffix`.
 
     line: the cursor's line in the document; drafts are not taken from the text right around it.
-    gamma: number of draft tokens a step, None lets the decoder choose.
+    trigger: `warm_up` only reads the prompt, at low priority, and is answered with nothing.
+    comments: whether text is wanted where the cursor is in a comment.
+    candidates: how many different texts are wanted at most.
+    deadline_ms: from its arrival, after which what is complete is answered; 0 gives all the time.
+    draft, gamma (most draft tokens a step), sampling: "auto" or None is what the decoder is configured for.
 
     A newer request for the same `document` of the same client supersedes an older one.
     """
@@ -75,9 +79,12 @@ class Complete:
     max_tokens: int = 64
     multiline: Multiline = "auto"
     trigger: Trigger = "automatic"
+    comments: bool = True
+    candidates: int = 1
+    deadline_ms: float = 0.0
     draft: Draft = "auto"
     gamma: int | None = None
-    sampling: Sampling = Sampling()
+    sampling: Sampling | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,10 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """`cached` of the `prompt` tokens were still in the KV cache from an earlier request."""
+    """`cached` of the `prompt` tokens were still in the KV cache from an earlier request.
+
+    output: tokens written for this answer; a text that had been written before takes none.
+    """
 
     prompt: int = 0
     cached: int = 0
@@ -129,11 +139,24 @@ class Speculation:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What a person sees: `text` at the cursor, in place of the `replaces` characters before it, which are blanks."""
+
+    text: str = ""
+    replaces: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """Exactly one for every `Complete`. An empty `text` always has a `reason`."""
+    """Exactly one for every `Complete`. An empty `text` always has a `reason`.
+
+    text, replaces: as in `Shown`. alternatives: other candidates, where several were wanted.
+    """
 
     id: int
     text: str = ""
+    replaces: int = 0
+    alternatives: tuple[Shown, ...] = ()
     language: str = ""
     model: str = ""
     finish: Finish = "none"
@@ -197,15 +220,51 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class Silence:
+    """Why a client showed nothing in a document without having asked the decoder; kept for `ReasonsQuery`."""
+
+    document: str
+    language: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonsQuery:
+    """Asks for `Reasons`: of all clients' documents, or of the one that is named (by its URI)."""
+
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One request that showed nothing. seconds_ago: since it was answered."""
+
+    seconds_ago: float
+    document: str
+    language: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """The latest requests that showed nothing, the newest first."""
+
+    entries: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StatusQuery:
     """Asks for a `Status` now; one is also sent after `Welcome` and at every change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """State of the decoder. `message` is for people; in state `error` it names the remedy."""
+    """State of the decoder. `message` is for people; in state `error` it names the remedy.
 
-    state: Literal["loading", "ready", "error"]
+    paused: by intent, until something starts it again. A decoder that leaves in good order says so last.
+    """
+
+    state: Literal["loading", "ready", "error", "paused"]
     message: str
     model: str = ""
     engine: str = ""
@@ -216,5 +275,17 @@ class Stop:
     """Asks the decoder to finish and leave."""
 
 
-Request = Hello | Complete | Cancel | BufferOpened | BufferEdited | BufferClosed | Feedback | StatusQuery | Stop
-Reply = Welcome | Refused | Answer | BufferWanted | Status
+Request = (
+    Hello
+    | Complete
+    | Cancel
+    | BufferOpened
+    | BufferEdited
+    | BufferClosed
+    | Feedback
+    | Silence
+    | ReasonsQuery
+    | StatusQuery
+    | Stop
+)
+Reply = Welcome | Refused | Answer | BufferWanted | Reasons | Status

@@ -1,6 +1,6 @@
 """A `LocalEngine` over a scripted model."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,9 +10,12 @@ from decoder.exactness import Exactness
 from decoder.governor import Governor
 from decoder.learned import Learned
 from decoder.loading import Loaded, Place
-from decoder.local_engine import LocalEngine
+from decoder.local_engine import Defaults, LocalEngine
+from decoder.prompt import PromptBuilder
+from decoder.prompt_families import family_named
 from decoder.remembered import Probed
 from decoder.wire.messages import Complete
+from decoder.writer import Writer
 from drafting.corpus import Corpus
 from drafting.interface import LanguageModel
 from drafting.lines import split_lines
@@ -41,18 +44,23 @@ async def engine(
     buffer: str = "",
     governor: Governor | None = None,
     learned: Learned | None = None,
+    defaults: Defaults = Defaults(),
+    saves_power: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[LocalEngine]:
     target = model or ScriptedModel(REPLIES)
     corpus = Corpus(TOKENIZER.encode, TOKENIZER.token_bytes)
     corpus.open("2:other", split_lines(buffer))
     drafters = Drafters(target, corpus, small, spelling=TOKENIZER)
+    budget = min(prompt_tokens, target.context_length - 1)
+    prompts = PromptBuilder(TOKENIZER, budget=budget, family=family_named("prefix"))
     made = LocalEngine(
-        PrefixCache(target),
-        TOKENIZER,
+        Writer(PrefixCache(target), TOKENIZER, drafters, prompts),
         drafters,
-        prompt_tokens=prompt_tokens,
+        model=target.name,
+        defaults=defaults,
         governor=governor,
         learned=learned,
+        saves_power=saves_power,
     )
     try:
         yield made

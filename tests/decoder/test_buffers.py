@@ -1,7 +1,10 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoder.buffers import Buffers
+from decoder.buffers import Buffers, OpenDocument
 from decoder.wire.messages import BufferClosed, BufferEdited, BufferOpened, TextEdit
 from drafting.lines import split_lines
 from drafting.screening import MAX_BUFFER_CHARACTERS
@@ -148,3 +151,45 @@ def test_a_paste_that_is_too_large_takes_the_document_out_of_the_index() -> None
     assert buffers.apply(edited(2, 3, TextEdit(0, 0, 0, 0, "y")))
     assert not index.texts
     assert "too large" in index.skipped["1:x"]
+
+
+def test_what_else_a_client_has_open_is_told_in_order_without_texts_that_are_too_large() -> None:
+    buffers = Buffers()
+    for document in ("1:c", "1:a", "1:b", "11:d", "2:1:a"):
+        buffers.apply(opened("a\n", document=document))
+    buffers.apply(opened("x\n" * MAX_BUFFER_CHARACTERS, document="1:large"))
+    assert buffers.beside("1:b") == ("1:a", "1:c")
+    assert buffers.beside("1:unknown") == ("1:a", "1:b", "1:c")
+    assert buffers.beside("3:a") == buffers.beside("file.py") == ()
+    assert buffers.read("1:large", 9) is None
+    assert buffers.read("1:unknown", 9) is None
+
+
+def test_what_was_read_does_not_change_with_later_edits() -> None:
+    buffers = Buffers()
+    buffers.apply(opened("a\nb\n"))
+    read = buffers.read("1:x", 2)
+    buffers.apply(edited(1, 2, TextEdit(0, 0, 0, 1, "x")))
+    assert read == OpenDocument("1:x", "python", ["a\n", "b\n"])
+
+
+def test_documents_may_be_read_while_others_are_opened_and_closed() -> None:
+    buffers = Buffers()
+    reading = threading.Event()
+    found: list[int] = []
+
+    def read() -> None:
+        reading.set()
+        while buffers.read("1:last", 9) is None:
+            found.append(len([buffers.read(name, 9) for name in buffers.beside("1:x")]))
+
+    with ThreadPoolExecutor(1) as thread:
+        reader = thread.submit(read)
+        reading.wait()
+        for number in range(2000):
+            buffers.apply(opened("a\n" * 50, document=f"1:{number}"))
+            if number % 3:
+                buffers.apply(BufferClosed(f"1:{number - 1}"))
+        buffers.apply(opened("a", document="1:last"))
+        reader.result(timeout=20)
+    assert found

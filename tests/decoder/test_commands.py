@@ -119,6 +119,21 @@ def test_doctor_without_a_model_fails_and_names_the_next_step(home: Path) -> Non
     assert "Traceback" not in done.stderr
 
 
+def test_doctor_asks_the_server_where_there_is_one(home: Path) -> None:
+    config = home / "remote.toml"
+    table = '[engine]\nkind = "remote"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "NAME"\nprompt_family = "prefix"\n'
+    config.write_text(table, encoding="utf-8")
+    done = run(home, "doctor", DRAFTLINE_CONFIG=str(config))
+    assert done.returncode == 1
+    assert "http://127.0.0.1:1/v1 cannot be reached" in done.stdout
+    assert "torch" not in done.stdout
+    assert "models pull" not in done.stdout
+    (home / "a.py").write_text("x = \n", encoding="utf-8")
+    completed = run(home, "complete", f"{home / 'a.py'}:1:5", DRAFTLINE_CONFIG=str(config))
+    assert completed.returncode == 1
+    assert "http://127.0.0.1:1/v1 cannot be reached" in sentence(completed)
+
+
 def test_stop_without_a_decoder_is_no_error(home: Path) -> None:
     done = run(home, "stop")
     assert (done.returncode, done.stdout) == (0, "no decoder is running\n")
@@ -183,7 +198,9 @@ def test_stop_ends_a_decoder_that_hangs(home: Path) -> None:
 def test_stop_ends_a_decoder_that_loads_a_large_model(home: Path) -> None:
     # it said "stopped" while the process stayed, and its memory with it, until the model was loaded; or the message was
     # lost, since the command hung up before the decoder had read it, and the decoder was killed 15 s later
-    script = "import time, decoder.decoder_command as c; c._load = lambda _: time.sleep(60); c.decoder(foreground=True)"
+    script = (
+        "import time, decoder.decoder_command as c; c._load = lambda *_: time.sleep(60); c.decoder(True)"
+    )
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(home / "run"), "XDG_STATE_HOME": str(home / "state")}
     assert run(home, "stop").returncode == 0  # makes the folders
     with subprocess.Popen([sys.executable, "-c", script], env=environment) as process:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import pytest
 from lsprotocol.types import Position
 
-from decoder.prompt import to_lf
+from decoder.blank_line import prompted_prefix
+from decoder.cursor_syntax import in_comment
+from decoder.line_ends import to_lf
 from decoder.wire.messages import Answer, Complete, Trigger
+from drafting.syntax import Syntax
 from lsp_server.documents import Document, Encoding
 from lsp_server.request import completion_request
 from lsp_server.settings import Settings
@@ -104,10 +107,28 @@ CASES = [
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_what_is_read_once_the_answer_is_taken(case: Case, line_end: str) -> None:
+    await check(case, case.written, line_end)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.document.partition("▮")[0].endswith("  ")], ids=lambda case: case.name
+)
+async def test_a_model_may_also_write_a_blank_line_from_its_first_column(case: Case) -> None:
+    typed = case.document.partition("▮")[0].rpartition("\n")[2]
+    await check(case, case.written if case.written.startswith("```") else typed + case.written)
+
+
+async def check(case: Case, written: str, line_end: str = "\n") -> None:
     document = case.document.replace("\n", line_end)
-    answer, _ = await completed(document, case.written, case.language, trigger=case.trigger)
-    assert to_lf(document.replace("▮", answer.text)) == case.read
+    answer, _ = await completed(document, written, case.language, trigger=case.trigger)
+    assert to_lf(taken(document, answer)) == case.read
     assert answer.text or answer.reason == "nothing_left_after_trim"
+
+
+def taken(document: str, answer: Answer) -> str:
+    """The document once the answer is taken."""
+    prefix, _, suffix = document.partition("▮")
+    return prefix[: len(prefix) - answer.replaces] + answer.text + suffix
 
 
 @pytest.mark.parametrize("written", ["a()\n    " * 12, "ab" * 60], ids=["lines", "pieces"])
@@ -120,16 +141,23 @@ async def test_p11_a_loop_costs_less_than_the_budget(written: str) -> None:
 P14 = "def add(a, b):\n    c = []\n    for x in a:\n        c.append(x)\n"
 
 
-async def test_p14_a_line_that_belongs_further_left_is_not_offered_here() -> None:
-    for written in ("    return c", "return c"):
-        answer, _ = await completed(P14 + " " * 8 + "▮", written, cue=P14)
-        assert answer.text == ""
+async def test_p14_a_line_that_belongs_further_left_is_written_there() -> None:
+    document = P14 + " " * 8 + "▮"
+    answer, _ = await completed(document, "    return c")
+    assert taken(document, answer) == P14 + "    return c"
+    assert answer.replaces == 8
 
 
-@pytest.mark.xfail(reason="the prompt ends in the line's blanks; answers cannot yet replace text", strict=True)
+async def test_p14_a_line_that_belongs_here_leaves_the_blanks_alone() -> None:
+    for written in ("        c.sort()", "c.sort()"):
+        document = P14 + " " * 8 + "▮"
+        answer, _ = await completed(document, written)
+        assert (answer.text, answer.replaces) == ("c.sort()", 0)
+
+
 async def test_p14_the_model_is_asked_from_the_start_of_a_blank_line() -> None:
-    _, prompt = await completed(P14 + " " * 8 + "▮", "    return c", cue=P14)
-    assert not prompt.endswith(" " * 8)
+    _, prompt = await completed(P14 + " " * 8 + "▮", "    return c")
+    assert prompt.endswith("\n")
 
 
 async def test_p17_line_ends_change_neither_prompt_nor_answer() -> None:
@@ -153,6 +181,19 @@ async def test_p20_the_cursor_is_found_in_every_encoding(encoding: Encoding, col
         assert (await made.complete(request)).text == "t"
 
 
+@pytest.mark.parametrize(("encoding", "size"), [("utf-16", 4), ("utf-8", 10), ("utf-32", 3)])
+@pytest.mark.parametrize(
+    ("line", "inside"), [("x = 1  # 😀漢字▮", True), ('s = "😀漢字# ▮"', False), ('s = "😀漢字" + ▮', False)]
+)
+def test_p20_the_syntax_node_is_the_one_at_the_cursor(encoding: Encoding, size: int, line: str, inside: bool) -> None:
+    before, _, after = line.partition("▮")
+    document = Document("file:///x.py", "python", 1, before + after + "\n# é\n", encoding=encoding)
+    column = len(before) - 3 + size
+    request = completion_request(document, document.locate(Position(0, column)), Settings(), id=1)
+    assert request.prefix == before
+    assert in_comment(request, Syntax().grammar("python")) is inside
+
+
 async def test_p21_a_budget_that_ends_within_a_character_begins_at_one() -> None:
     for budget in (61, 62):
         answer, prompt = await completed("μ" * 500 + "\nx = ▮", "1\n", cue="x = ", prompt_tokens=budget)
@@ -162,7 +203,7 @@ async def test_p21_a_budget_that_ends_within_a_character_begins_at_one() -> None
 
 @pytest.mark.parametrize("eos", [256, 257])
 async def test_p26_nothing_is_shown_from_the_end_of_text_on(eos: int) -> None:
-    model = ScriptedModel({"def f(x):\n    ": "return x"}, eos=eos)
+    model = ScriptedModel({"def f(x):\n": "    return x"}, eos=eos)
     async with engine(model) as made:
         answer = await made.complete(Complete(1, "1:x.py", "python", "def f(x):\n    ", "\n\nf(1)\n"))
     assert (answer.text, answer.finish) == ("return x", "stop")
@@ -186,12 +227,12 @@ async def completed(
     max_tokens: int = 64,
     prompt_tokens: int = 2048,
 ) -> tuple[Answer, str]:
-    """The answer of a model that writes `written` after `cue` (else after the whole prefix), and its prompt."""
+    """The answer of a model that writes `written` after `cue` (else after the prompted prefix), and its prompt."""
     prefix, _, suffix = document.partition("▮")
-    model = ScriptedModel({cue or to_lf(prefix): written})
     request = Complete(
         1, "1:x", language, prefix, suffix, max_tokens=max_tokens, trigger=trigger, multiline="auto", draft="none"
     )
+    model = ScriptedModel({cue or prompted_prefix(request): written})
     async with engine(model, prompt_tokens=prompt_tokens) as made:
         answer = await made.complete(request)
     return answer, bytes(model.held[: answer.tokens.prompt]).decode()

@@ -43,6 +43,16 @@ def test_a_file_names_only_what_differs(config_file: Path) -> None:
         ("idle_exit_minutes", float("nan"), "must be at least 0"),
         ("idle_exit_minutes", True, "must be a number"),
         ("idle_exit_minutes", "20", "must be a number"),
+        ("draft", "magic", "must be one of none, lookup, syntax, model, auto"),
+        ("gamma", "some", "must be 'auto' or a whole number"),
+        ("gamma", 65, "must be at most 64"),
+        ("gamma", -1, "must be at least 0"),
+        ("gamma", 2.5, "must be a whole number"),
+        ("temperature", 2.5, "must be at most 2"),
+        ("temperature", "warm", "must be a number"),
+        ("background_tokens", 1025, "must be at most 1024"),
+        ("background_tokens", -1, "must be at least 0"),
+        ("prompt_family", "llama", "must be one of auto, prefix, "),
         ("log_level", "loud", "must be one of debug, info, warning, error"),
     ],
 )
@@ -65,6 +75,11 @@ def test_a_bad_value_is_named_with_what_is_accepted(key: str, value: Any, accept
         ("draft_device", "cuda:1"),
         ("idle_exit_minutes", 0),
         ("threads", 0),
+        ("draft", "syntax"),
+        ("gamma", 0),
+        ("temperature", 1),
+        ("background_tokens", 0),
+        ("prompt_family", "starcoder2"),
     ],
 )
 def test_a_good_value_is_taken_as_it_is(key: str, value: Any) -> None:
@@ -74,6 +89,17 @@ def test_a_good_value_is_taken_as_it_is(key: str, value: Any) -> None:
 def test_an_unknown_key_is_named_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"^here.toml: unknown key 'modell'; known keys are model, draft_model, "):
         from_values({"modell": "x"}, "here.toml")
+
+
+def test_gamma_may_be_left_to_the_decoder() -> None:
+    assert from_values({"gamma": "auto"}, "here.toml").gamma is None
+    assert from_values({}, "here.toml").gamma is None
+
+
+@pytest.mark.parametrize("key", ["enabled", "comments", "maxTokens", "deadlineMs", "debounceMs", "exclude"])
+def test_a_setting_of_the_editor_is_told_from_an_unknown_one(key: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown key '{key}'; it is a setting of the editor, see the README"):
+        from_values({key: 1}, "here.toml")
 
 
 def test_a_prompt_must_leave_room_for_the_completion() -> None:

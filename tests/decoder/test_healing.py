@@ -47,9 +47,15 @@ def healing(tokenizer: Tokenizer) -> TokenHealing:
     return TokenHealing(tokenizer)
 
 
+def taken_back(tokenizer: Tokenizer, text: str) -> tuple[list[int], bytes]:
+    """The tokens of `text` but the last, and what that one stands for."""
+    *kept, last = tokenizer.encode(text)
+    return kept, tokenizer.token_bytes(last)
+
+
 def heal(tokenizer: Tokenizer, healing: TokenHealing, text: str, *steps: Sequence[str]) -> str:
     """The prompt's text after healing, with a model that likes the given texts' tokens at each step."""
-    kept, typed = healing.cut(tokenizer.encode(text))
+    kept, typed = taken_back(tokenizer, text)
     liked = [[token for each in step if (token := tokenizer.token_id(each)) is not None] for step in steps]
     context = list(kept)
     model = Favourites(tokenizer.vocabulary, liked)
@@ -95,7 +101,7 @@ class Noting:
 @pytest.mark.trap(22)
 def test_each_token_is_chosen_once_for_its_place_in_the_text(tokenizer: Tokenizer, healing: TokenHealing) -> None:
     # what is drawn there must not depend on how many tokens stand for what was typed
-    kept, typed = healing.cut(tokenizer.encode("x = def total"))
+    kept, typed = taken_back(tokenizer, "x = def total")
     pieces = [token for piece in ("Ġto", "tales") if (token := tokenizer.token_id(piece)) is not None]
     chooser, context = Noting(), list(kept)
     steps = list(
@@ -109,7 +115,7 @@ def test_each_token_is_chosen_once_for_its_place_in_the_text(tokenizer: Tokenize
 def test_sampled_tokens_agree_with_what_was_typed_and_with_the_seed(
     tokenizer: Tokenizer, healing: TokenHealing, seed: int
 ) -> None:
-    kept, typed = healing.cut(tokenizer.encode("self.he"))
+    kept, typed = taken_back(tokenizer, "self.he")
 
     def written(sampler: Sampler) -> list[int]:
         context = list(kept)
@@ -149,10 +155,6 @@ def test_agreeing_tokens_are_those_a_scan_of_the_vocabulary_finds(tokenizer: Tok
         }
         assert set(healing.agreeing(typed).tolist()) == scanned
         assert scanned, typed
-
-
-def test_a_prompt_of_one_token_stays_whole(healing: TokenHealing) -> None:
-    assert healing.cut([5000]) == ((5000,), b"")
 
 
 def test_a_shorter_token_is_not_offered_where_no_token_can_write_the_rest(healing: TokenHealing) -> None:

@@ -238,3 +238,15 @@ async def test_answers_and_feedback_are_logged_and_a_full_disk_breaks_neither(
     unpacker = msgpack.Unpacker()
     unpacker.feed((tmp_path / "moved").read_bytes())
     assert [(record["kind"], record["request"]) for record in unpacker] == [("answer", 1), ("feedback", 1)]
+
+
+async def test_a_warm_up_leaves_no_trace_in_the_log(endpoint: Endpoint, tmp_path: Path) -> None:
+    telemetry = TelemetryLog.open(tmp_path)
+    async with serving(endpoint, ScriptedEngine(""), telemetry=telemetry), client(endpoint) as editor:
+        await ready(editor)
+        editor.send(ask(1, trigger="warm_up"))
+        await answer(editor)
+        assert not telemetry.path.exists()
+        editor.send(ask(2, sampling=None))
+        await answer(editor)
+        await until(telemetry.path.exists)

@@ -9,15 +9,16 @@ import struct
 import msgpack
 import pytest
 
+from decoder import loader as loader_module
 from decoder import service as service_module
 from decoder.buffers import Buffers
 from decoder.engine import Engine, EngineError
-from decoder.service import AlreadyRunningError, Service
+from decoder.service import LEAVING, AlreadyRunningError, Service
 from decoder.telemetry import TelemetryLog
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint
 from decoder.wire.frames import encode_request
-from decoder.wire.messages import PROTOCOL, Hello, Refused, Status, StatusQuery, Stop
+from decoder.wire.messages import PROTOCOL, Answer, Hello, ReasonsQuery, Refused, Status, StatusQuery, Stop
 from tests.decoder.serving import answer, ask, client, hung_up, ready, received, serving, until
 from tests.fakes import ScriptedEngine
 
@@ -57,7 +58,7 @@ async def test_requests_while_loading_are_answered_at_once_and_loading_goes_on(e
 async def test_after_loading_failed_a_later_request_tries_again(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    monkeypatch.setattr(service_module, "RELOAD_SECONDS", 1000.0)
+    monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 1000.0)
     loader = Loader(fault)
     loader.allowed.set()
     async with serving(endpoint, loader), client(endpoint) as editor:
@@ -66,10 +67,10 @@ async def test_after_loading_failed_a_later_request_tries_again(
         editor.send(ask(1))
         assert (await answer(editor)).reason == f"engine_error: {status.message}"
         assert loader.num_calls == 1, "not more often than RELOAD_SECONDS"
-        monkeypatch.setattr(service_module, "RELOAD_SECONDS", 0.0)
+        monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 0.0)
         loader.allowed.clear()
         editor.send(ask(2))
-        assert (await answer(editor)).reason == "loading", "what was wrong may have been put right"
+        assert (await answer(editor)).reason == f"engine_error: {status.message}", "until it has been put right"
         loader.allowed.set()
         await ready(editor)
         editor.send(ask(3))
@@ -78,15 +79,97 @@ async def test_after_loading_failed_a_later_request_tries_again(
 
 async def test_a_new_client_makes_it_try_again_too(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """`draftline decoder` and `doctor` went on telling a mistake that had been put right."""
-    monkeypatch.setattr(service_module, "RELOAD_SECONDS", 1000.0)
+    monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 1000.0)
     loader = Loader(EngineError("no model; run `draftline models pull`"))
     loader.allowed.set()
     async with serving(endpoint, loader), client(endpoint) as editor:
         await ready(editor, "error")
-        monkeypatch.setattr(service_module, "RELOAD_SECONDS", 0.0)
+        monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 0.0)
         async with client(endpoint) as another:
             assert await received(another) == Status("loading", "loading the model")
             await ready(another)
+
+
+async def test_an_error_that_stays_the_same_is_told_once_while_one_types(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # with a broken config.toml the status went from error to loading and back every three seconds
+    monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 1000.0)
+    loader = Loader(*[EngineError("config.toml: unknown key 'x'")] * 5, EngineError("another fault"))
+    loader.allowed.set()
+    async with serving(endpoint, loader), client(endpoint) as editor:
+        await ready(editor, "error")
+        monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 0.0)
+        reasons = []
+        for number in range(4):
+            editor.send(ask(number))
+            reply = await received(editor)
+            assert isinstance(reply, Answer), reply
+            reasons.append(reply.reason)
+            await until(lambda number=number: loader.num_calls == number + 2)  # type: ignore[misc]
+        assert set(reasons) == {"engine_error: config.toml: unknown key 'x'"}
+        editor.send(ask(9))
+        replies = [await received(editor) for _ in range(2)]
+        assert Status("error", "another fault") in replies, "what has changed is told"
+        editor.send(ask(10))
+        await ready(editor)
+
+
+async def test_an_error_that_is_looked_into_for_longer_becomes_loading(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 1000.0)
+    monkeypatch.setattr(loader_module, "QUIET_SECONDS", 0.05)
+    loader = Loader(EngineError("no model"))
+    loader.allowed.set()
+    async with serving(endpoint, loader), client(endpoint) as editor:
+        await ready(editor, "error")
+        monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 0.0)
+        loader.allowed.clear()
+        editor.send(ask(1))
+        assert (await answer(editor)).reason == "engine_error: no model"
+        assert await received(editor) == Status("loading", "loading the model")
+        editor.send(ask(2))
+        assert (await answer(editor)).reason == "loading"
+        loader.allowed.set()
+        await ready(editor)
+
+
+async def test_who_comes_while_an_error_is_looked_into_hears_the_outcome(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 1000.0)
+    loader = Loader(*[EngineError("no model")] * 2)
+    loader.allowed.set()
+    async with serving(endpoint, loader), client(endpoint) as editor:
+        await ready(editor, "error")
+        monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 0.0)
+        loader.allowed.clear()
+        async with client(endpoint) as newcomer:
+            assert await received(newcomer) == Status("loading", "loading the model")
+            loader.allowed.set()
+            assert await received(newcomer) == Status("error", "no model")
+        editor.send(StatusQuery())
+        assert (await received(editor)) == Status("error", "no model"), "and nothing in between"
+
+
+async def test_an_engine_in_trouble_is_told_and_asked_all_the_same(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader_module, "RELOAD_SECONDS", 0.0)
+    loader = Loader()
+    async with serving(endpoint, loader) as service, client(endpoint) as editor:
+        service.trouble("before there is an engine")
+        loader.allowed.set()
+        working = await ready(editor)
+        service.trouble("the server does not answer; start it")
+        service.trouble("the server does not answer; start it")
+        assert await received(editor) == Status("error", "the server does not answer; start it")
+        editor.send(ask(1))
+        assert (await answer(editor)).finish == "stop", "or it would never be found out that it answers again"
+        service.trouble("")
+        assert await received(editor) == working
+    assert loader.num_calls == 1
 
 
 async def test_stopping_answers_what_is_under_way_and_cleans_up(endpoint: Endpoint) -> None:
@@ -99,7 +182,7 @@ async def test_stopping_answers_what_is_under_way_and_cleans_up(endpoint: Endpoi
         other.send(Stop())
         answers = [await answer(editor), await answer(editor)]
         assert {a.id: (a.finish, a.reason) for a in answers} == dict.fromkeys([1, 2], ("cancelled", "stopping"))
-        assert await hung_up(editor) == []
+        assert await hung_up(editor) == [LEAVING], "or it would be taken for a crash"
         await until(lambda: engine.closed)
     assert not endpoint.socket_path.exists()
 
@@ -164,6 +247,31 @@ async def test_it_leaves_when_nobody_came_or_stayed(endpoint: Endpoint) -> None:
             version="0.1.0",
             idle_exit_seconds=0.05,
         ).run()
+
+
+async def test_who_only_asks_does_not_keep_it(endpoint: Endpoint) -> None:
+    async with serving(endpoint, ScriptedEngine(), idle_exit_seconds=0.4):
+        for _ in range(6):
+            if not endpoint.socket_path.exists():
+                break
+            async with client(endpoint) as asker:
+                asker.send(ReasonsQuery())
+                asker.send(StatusQuery())
+                await ready(asker)
+            await asyncio.sleep(0.1)
+        async with asyncio.timeout(0.3):
+            await until(lambda: not endpoint.socket_path.exists())
+
+
+async def test_an_editor_that_leaves_gives_it_the_whole_time_again(endpoint: Endpoint) -> None:
+    async with serving(endpoint, ScriptedEngine(), idle_exit_seconds=0.4):
+        for _ in range(4):
+            async with client(endpoint) as editor:
+                await ready(editor)
+                editor.send(ReasonsQuery())
+                editor.send(ask(1))
+                await asyncio.sleep(0.2)
+        assert endpoint.socket_path.exists()
 
 
 async def test_a_second_one_for_the_same_user_is_refused_and_harms_nobody(endpoint: Endpoint) -> None:

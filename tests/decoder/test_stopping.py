@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoder.ending import closers, indentation, loops
+from decoder.ending import closers, indentation, loops, overlap, partial, words
 from decoder.stopping import Stopping
 from decoder.wire.messages import Complete, Multiline
+from drafting.syntax import Syntax
+
+SYNTAX = Syntax()
 
 
 def stopping(document: str, multiline: Multiline = "auto") -> Stopping:
@@ -18,10 +21,19 @@ def stopping(document: str, multiline: Multiline = "auto") -> Stopping:
     return Stopping.of(Complete(1, "1:x", "", prefix, suffix, multiline=multiline))
 
 
+def read(document: str, written: str, language: str, multiline: Multiline = "auto") -> str:
+    """The document once the answer of a model is taken that writes so, by the rules with a grammar."""
+    prefix, _, suffix = document.partition("▮")
+    rules = Stopping.of(Complete(1, "1:x", language, prefix, suffix, multiline=multiline), SYNTAX.grammar(language))
+    shown = rules.trim(written[: rules.end(written)])
+    assert not prefix[len(prefix) - shown.replaces :].strip()
+    return prefix[: len(prefix) - shown.replaces] + shown.text + "▮" + suffix
+
+
 def offered(document: str, written: str, multiline: Multiline = "auto") -> str:
     """What is left of a model's text."""
     rules = stopping(document, multiline)
-    return rules.trim(written[: rules.end(written)])
+    return rules.trim(written[: rules.end(written)]).text
 
 
 SINGLE = [
@@ -103,12 +115,12 @@ INDENTATION = [
     ("if x:\n▮\n", "    return 1\n", "    return 1"),
     ("if x:\n    if y:\n    ▮\n", "    return 1\n", "    return 1"),
     ("class A:\n    a = 1\n    def f():\n        b()\n ▮\n", "   c = 1\n", "   c = 1"),
-    ("f(\n    a,\n)\ng(\n  ▮\n)\n", "  a,\n", "  a,"),
+    ("f(\n    a,\n)\ng(\n  ▮\n)\n", "    a,\n", "  a,"),
     ("class A {\n    /**\n    ▮\n", " * Adds.\n     */\n", " * Adds.\n     */"),
-    ("    foo(a,\n    ▮\n", "    b)\n", "    b)"),
-    ("  foo()\n  ▮\n", "  .then(x)\n", "  .then(x)"),
-    ("steps:\n  - name: x\n  ▮\n", "  image: y\n", "  image: y"),
-    ("if x:\n        y = 1\n    ▮\n", "    z = 2\n", "    z = 2"),
+    ("    foo(a,\n    ▮\n", "        b)\n", "    b)"),
+    ("  foo()\n  ▮\n", "    .then(x)\n", "  .then(x)"),
+    ("steps:\n  - name: x\n  ▮\n", "    image: y\n", "  image: y"),
+    ("if x:\n        y = 1\n    ▮\n", "        z = 2\n", "    z = 2"),
     ("class A {\n    ▮\n}\n", "/**\n     * Adds.\n     */\n", "/**\n     * Adds.\n     */"),
 ]
 REPEATS = [
@@ -141,6 +153,7 @@ WRAPPED = [
     ("def f():▮\n", "\n```python\n    return x\n```", "\n    return x"),
     ("x = ▮\n", "```\n1\n```\n", "1"),
     ("x = ▮\n", "```py", ""),
+    ("x = ▮\n", "```" + "ab" * 30 + "\n", ""),
     ("x = ▮\n", "1<|endoftext|>junk", "1"),
     ("def f():▮\n", "\n    return 1\n<fim_suffix>\n    return 2\n", "\n    return 1"),
     ("x = ▮\n", "1<｜fim▁end｜>", "1"),
@@ -234,6 +247,34 @@ def test_a_block_is_written_at_a_blank_line_or_after_an_opener(
     assert stopping(document, multiline).block is block
 
 
+SO_FAR = [
+    # whole words of a line
+    ("x = ▮\n", "compute(a, b", "compute(a,"),
+    ("x = ▮\n", "compute(a) ", "compute(a)"),
+    ("x = ▮\n", "compute(", "compute"),
+    ("x = ▮\n", "a =", "a"),
+    ("x = ▮\n", "3.1", ""),
+    ("x = ▮\n", "comp", ""),
+    ("x = ▮\n", "1<|fim_mid", ""),
+    ("x = ▮\n", "f()<|fim_mid", "f()"),
+    ("import os▮\n", "\nimport s", "\nimport"),
+    # whole lines of a block, and not one that opens what would be left hanging
+    ("def f():▮\n", "\n    a = 1\n    b = ", "\n    a = 1"),
+    ("def f():▮\n", "\n    a = 1\n    if a:\n        b", "\n    a = 1"),
+    ("def f():▮\n", "\n    if a:\n        b", "\n    if a:"),
+    ("def f():▮\n", "\n    a = 1", ""),
+    ("def f():\n    ▮\n", "    return co", ""),
+    # what is complete is so
+    ("x = ▮\n", "compute(a)\ny", "compute(a)"),
+]
+
+
+@pytest.mark.parametrize(("document", "written", "left"), SO_FAR)
+def test_what_is_shown_when_there_is_no_more_time(document: str, written: str, left: str) -> None:
+    rules = stopping(document)
+    assert rules.trim(written[: rules.so_far(written)]).text == left
+
+
 PIECES = [*"ab {}()\n\t:;\"'", "\n    ", "a = f(b)\n", "```", "<|fim_end|>", "ab" * 9, "# ", "end\n"]
 TEXT = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 DOCUMENT = st.sampled_from([case[0] for case in CASES])
@@ -249,8 +290,16 @@ def test_the_end_does_not_depend_on_how_the_text_arrives(document: str, written:
 
 
 @given(DOCUMENT, TEXT)
+def test_what_is_complete_so_far_is_a_part_of_the_text_before_its_end(document: str, written: str) -> None:
+    rules = stopping(document)
+    end, so_far = rules.end(written), rules.so_far(written)
+    assert 0 <= so_far <= len(written)
+    assert end is None or so_far == end
+
+
+@given(DOCUMENT, TEXT)
 def test_trimming_only_takes_away_from_both_ends(document: str, written: str) -> None:
-    left = stopping(document).trim(written)
+    left = stopping(document).trim(written).text
     assert left == left.rstrip()
     assert left in written.replace("```", "") or left in written
     blank = written[: written.find(left)].replace("```", "").strip()
@@ -260,8 +309,8 @@ def test_trimming_only_takes_away_from_both_ends(document: str, written: str) ->
 @given(DOCUMENT, TEXT)
 def test_nothing_goes_beyond_the_line_where_text_follows_the_cursor(document: str, written: str) -> None:
     rules = stopping(document)
-    if rules.rest:
-        assert "\n" not in rules.trim(written)
+    if rules.around.rest:
+        assert "\n" not in rules.trim(written).text
 
 
 @pytest.mark.parametrize("piece", ["x = f(x)\n", "a, ", "(", "    ", "\n", "```", "abcdefghijklmnopqrstuvw0", "0x00, "])
@@ -278,6 +327,8 @@ def _seconds(rules: Stopping, text: str) -> float:
     return time.process_time() - begun
 
 
-@pytest.mark.parametrize("module", [closers, indentation, loops], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [closers, indentation, loops, overlap, partial, words], ids=lambda module: module.__name__
+)
 def test_the_examples_in_the_modules_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0

@@ -62,12 +62,40 @@ class Editor:
     def notifications(self, method: str) -> list[Any]:
         return [message["params"] for message in self.said if message.get("method") == method]
 
-    async def begin(self, encoding: str = "utf-16", options: Any = None) -> dict[str, Any]:
-        capabilities = {"general": {"positionEncodings": [encoding]}}
-        params = {"processId": None, "rootUri": None, "capabilities": capabilities, "initializationOptions": options}
+    async def begin(
+        self, encoding: str = "utf-16", options: Any = None, capabilities: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Shakes hands; `capabilities` are those besides the encoding."""
+        can = {"general": {"positionEncodings": [encoding]}} | (capabilities or {})
+        params = {"processId": None, "rootUri": None, "capabilities": can, "initializationOptions": options}
         self.say(id="init", method="initialize", params=params)
         self.say(method="initialized", params={})
         result: dict[str, Any] = (await self.answer("init"))["result"]["capabilities"]
+        return result
+
+    def asked(self, method: str) -> list[dict[str, Any]]:
+        """The server's own requests of this method so far."""
+        return [message for message in self.said if message.get("method") == method and "id" in message]
+
+    async def question(self, method: str, number: int = 0) -> dict[str, Any]:
+        """The server's own request `number` of this method; waits for it."""
+        await self._until(lambda: len(self.asked(method)) > number)
+        return self.asked(method)[number]
+
+    async def notification(self, method: str, number: int = 0) -> Any:
+        """The parameters of notification `number` of this method; waits for it."""
+        await self._until(lambda: len(self.notifications(method)) > number)
+        return self.notifications(method)[number]
+
+    def settings(self, value: Any) -> None:
+        """The editor says what the settings are now, or (null) that they have changed."""
+        self.say(method="workspace/didChangeConfiguration", params={"settings": value})
+
+    async def explained(self, command: str = "draftline.explain") -> dict[str, Any]:
+        """What the command returns."""
+        id = f"explain {len(self.said)}"
+        self.say(id=id, method="workspace/executeCommand", params={"command": command})
+        result: dict[str, Any] = (await self.answer(id))["result"]
         return result
 
     async def until_ready(self) -> None:
@@ -79,8 +107,7 @@ class Editor:
 
     def exclude(self, *patterns: str) -> None:
         """Changes the setting while the server runs."""
-        options = {"draftline": {"exclude": patterns}}
-        self.say(method="workspace/didChangeConfiguration", params={"settings": options})
+        self.settings({"draftline": {"exclude": patterns}})
 
     def rename(self, uri: str, to: str, text: str) -> None:
         """As LSP has it: the old name is closed, the new one opened."""

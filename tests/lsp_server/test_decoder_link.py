@@ -161,7 +161,7 @@ async def test_one_way_messages_without_a_decoder_are_no_error(editor: Editor) -
     editor.open("file:///a")
     editor.link.buffer_edited(edit(2))
     editor.link.buffer_closed("file:///a")
-    editor.link.feedback(Feedback(1, "accepted"))
+    editor.link.tell(Feedback(1, "accepted"))
     assert editor.statuses == []
 
 
@@ -176,7 +176,7 @@ async def test_a_connection_brings_all_open_documents_and_then_the_edits(endpoin
         del editor.documents["file:///b"]
         editor.link.buffer_closed("file:///b")
         assert await decoder.next(BufferClosed) == BufferClosed("file:///b")
-        editor.link.feedback(Feedback(5, "accepted"))
+        editor.link.tell(Feedback(5, "accepted"))
         assert await decoder.next(Feedback) == Feedback(5, "accepted")
 
 

@@ -13,6 +13,7 @@ from decoder.wire.messages import (
     Cancel,
     Complete,
     Hello,
+    Silence,
 )
 from tests.fakes import ScriptedDecoder
 from tests.lsp_server.editor import A, Editor
@@ -41,7 +42,8 @@ async def test_a_secret_is_neither_mirrored_nor_completed_and_the_log_says_why(
         assert (await editor.answer(id))["result"] == {"items": []}
     editor.say(method="textDocument/didClose", params={"textDocument": {"uri": ENV}})
     await flushed(editor, decoder)
-    assert {type(message) for message in decoder.received} == {Hello, BufferOpened}
+    assert {type(message) for message in decoder.received} == {Hello, BufferOpened, Silence}
+    assert decoder.of(Silence) == [Silence(ENV, "", "suppressed:excluded")] * 2, "it may know why nothing was shown"
     assert "zz-marker" not in str(decoder.received)
     logged = [told["message"] for told in editor.notifications("window/logMessage")]
     (why,) = [message for message in logged if message.startswith("suppressed:excluded")]
@@ -70,7 +72,7 @@ async def test_the_setting_closes_what_was_sent_and_ends_what_is_asked(
 
     decoder.reply = lambda request: Answer(request.id, "1")
     editor.exclude()
-    editor.ask(3, 0, 0)
+    editor.ask(3, 0, len("x = " + MARKER))
     assert (await editor.item(3))["insertText"] == "1"
     assert decoder.of(BufferOpened)[-1].text == "x = " + MARKER, "let in again as it is now"
 
@@ -119,7 +121,7 @@ async def test_what_git_ignores_is_excluded_and_its_neighbours_are_not(
     editor.open(MARKER, uri=local)
     editor.open("x", uri=main)
     editor.ask(1, 0, 0, uri=local)
-    editor.ask(2, 0, 0, uri=main)
+    editor.ask(2, 0, 1, uri=main)
     assert (await editor.answer(1))["result"] == {"items": []}
     assert (await editor.item(2))["insertText"] == "text", "the request has waited for git"
     editor.exclude("!local.py")
@@ -141,7 +143,7 @@ async def test_while_git_thinks_nothing_is_sent_and_nothing_waits(
     editor.type(2, 0, 0, "more", slow)
     editor.ask(1, 0, 0, uri=slow)
     editor.open("x")
-    editor.ask(2, 0, 0)
+    editor.ask(2, 0, 1)
     assert (await editor.item(2))["insertText"] == "text"
     editor.say(method="textDocument/didClose", params={"textDocument": {"uri": slow}})
     assert (await editor.answer(1))["result"] is None

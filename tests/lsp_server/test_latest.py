@@ -47,3 +47,30 @@ async def test_work_that_is_superseded_before_it_began_never_begins() -> None:
     latest.supersede("a")
     await task
     assert began == []
+
+
+async def test_work_that_nobody_waits_for_makes_way_for_any_other() -> None:
+    latest, forever = Latest(), asyncio.Event()
+    latest.run_unwatched("a", forever.wait())
+    assert latest.is_running("a")
+    assert not latest.is_running("b")
+    assert await latest.run("a", asyncio.sleep(0, "asked")) == "asked"
+    assert not latest.is_running("a")
+
+
+async def test_work_that_has_ended_is_forgotten() -> None:
+    latest = Latest()
+    latest.run_unwatched("a", asyncio.sleep(0))
+    while latest.is_running("a"):  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert await latest.run("a", asyncio.sleep(0, "next")) == "next"
+
+
+async def test_the_end_of_the_window_ends_all_work() -> None:
+    latest, forever = Latest(), asyncio.Event()
+    asked = asyncio.create_task(latest.run("a", forever.wait()))
+    latest.run_unwatched("b", forever.wait())
+    await asyncio.sleep(0)
+    latest.supersede_all()
+    assert await asked is None
+    assert not latest.is_running("b")

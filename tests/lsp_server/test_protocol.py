@@ -109,6 +109,9 @@ async def test_notifications_that_make_no_sense_are_ignored(editor: Editor, deco
     editor.say(method="workspace/strange", params={})
     editor.say(id=4, result=None)
     editor.say(id=5, error={"code": 1, "message": ""})
+    editor.say(id="draftline-1", result=None)
+    editor.say(id=[], result=None)
+    editor.say(id=None, error=5)
     editor.type(2, 0, 0, "not open")
     editor.say(method="textDocument/didClose", params={"textDocument": {"uri": "file:///not/open"}})
     await asyncio.sleep(0.02)
@@ -125,7 +128,7 @@ async def test_nothing_is_remembered_of_messages_that_are_done(editor: Editor, d
     editor.open("")
     for version in range(2, 50):
         editor.type(version, 0, 0, "x")
-    editor.ask(1, 0, 0)
+    editor.ask(1, 0, 0, trigger=1)
     await editor.item(1)
     assert not editor.server.protocol._request_futures
     assert len(decoder.of(BufferEdited)) == 48

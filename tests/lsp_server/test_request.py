@@ -50,10 +50,43 @@ def test_the_cursors_line_is_the_documents_whatever_of_it_travels() -> None:
 
 
 def test_settings_reach_the_request() -> None:
-    settings = Settings(max_tokens=7, multiline="never", temperature=0.5, draft="lookup", gamma=3)
-    message = completion_request(document(""), (0, 0), settings, id=9, trigger="invoked")
-    assert (message.id, message.trigger, message.max_tokens, message.multiline) == (9, "invoked", 7, "never")
-    assert (message.sampling.temperature, message.draft, message.gamma) == (0.5, "lookup", 3)
+    settings = Settings(max_tokens=7, multiline="never", comments=False, deadline_ms=250.0)
+    message = completion_request(document(""), (0, 0), settings, id=9)
+    assert (message.id, message.trigger, message.max_tokens, message.multiline) == (9, "automatic", 7, "never")
+    assert (message.comments, message.deadline_ms, message.candidates) == (False, 250.0, 1)
+    assert (message.draft, message.gamma, message.sampling) == ("auto", None, None), "the decoder's own settings"
+
+
+def test_who_asks_explicitly_gets_a_choice_and_the_time_for_it() -> None:
+    message = completion_request(document(""), (0, 0), Settings(deadline_ms=250.0), id=9, trigger="invoked")
+    assert (message.trigger, message.candidates, message.deadline_ms) == ("invoked", 3, 750.0)
+    patient = completion_request(document(""), (0, 0), Settings(deadline_ms=0.0), id=9, trigger="invoked")
+    assert patient.deadline_ms == 0.0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "prefix", "suffix"),
+    [
+        ("", "", "a\nb", "c\nd"),
+        ("x = 1\n\n", "", "x = 1\n\na\nb", "c\nd"),
+        ("", "\n\ny = 2", "a\nb", "c\nd\n\ny = 2"),
+        ("x\n", "\ny\n", "x\na\nb", "c\nd\ny\n"),
+    ],
+)
+def test_a_part_of_something_larger_travels_with_what_is_around_it(
+    before: str, after: str, prefix: str, suffix: str
+) -> None:
+    message = completion_request(document("a\nbc\nd"), (1, 1), Settings(), id=1, before=before, after=after)
+    assert (message.prefix, message.suffix, message.line) == (prefix, suffix, 1)
+
+
+def test_what_is_around_a_part_is_cut_like_the_lines_of_one_document() -> None:
+    around = "".join(f"{number:>39}\n" for number in range(2000))
+    message = completion_request(document("x = "), (0, 4), Settings(), id=1, before=around, after="\n" + around)
+    assert (around + "x = ").endswith(message.prefix)
+    assert ("\n" + around).startswith(message.suffix)
+    assert PREFIX_CHARACTERS * 3 // 4 - 40 <= len(message.prefix) <= PREFIX_CHARACTERS
+    assert SUFFIX_CHARACTERS - 40 <= len(message.suffix) <= SUFFIX_CHARACTERS
 
 
 @pytest.mark.parametrize("width", [0, 10, 39, 1000, 9000])

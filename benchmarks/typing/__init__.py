@@ -1,0 +1,1 @@
+"""Recorded keystrokes through the real server, asked for as two editors would. `python -m benchmarks.typing`."""

@@ -1,0 +1,22 @@
+"""What a server cannot do, and what that says of the next request."""
+
+from typing import Literal
+
+from decoder.engine import EngineError
+
+Blame = Literal["request", "server", "settings"]
+
+
+class RemoteError(EngineError):
+    """The text names server, cause and remedy; never the key, and never code.
+
+    blame: on `request`, the next one may well be answered; on `server`, if that goes on it is left in peace for a
+    while; on `settings`, no request can be answered. retry_seconds: how long the server asks to be left in peace.
+    status: of HTTP, 0 where there is none.
+    """
+
+    def __init__(self, text: str, blame: Blame = "server", *, retry_seconds: float = 0.0, status: int = 0) -> None:
+        super().__init__(text)
+        self.blame = blame
+        self.retry_seconds = retry_seconds
+        self.status = status

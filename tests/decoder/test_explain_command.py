@@ -1,0 +1,108 @@
+"""`draftline explain` from outside, with a decoder in this process."""
+
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from decoder.explain_command import _ago
+from decoder.wire.endpoint import Endpoint
+from decoder.wire.messages import Silence
+from tests.decoder.serving import client, ready, serving
+from tests.fakes import ScriptedEngine
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    said: str
+    complained: str
+
+
+async def explain(*arguments: str, folder: Path | None = None) -> Done:
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "lsp_server", "explain", *arguments)
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe, cwd=folder)
+    said, complained = await process.communicate()
+    assert b"Traceback" not in complained, complained.decode()
+    return Done(process.returncode or 0, said.decode(), complained.decode())
+
+
+@pytest.fixture(autouse=True)
+def own_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    monkeypatch.delenv("DRAFTLINE_CONFIG", raising=False)
+
+
+async def test_each_silence_is_a_row_with_what_to_do(endpoint: Endpoint, tmp_path: Path) -> None:
+    async with serving(endpoint, ScriptedEngine()), client(endpoint) as editor:
+        await ready(editor)
+        editor.send(Silence((tmp_path / "a b.py").as_uri(), "python", "suppressed:inside_word"))
+        editor.send(Silence((tmp_path / "sub" / "[red]c.py").as_uri(), "python", "engine_error: it broke; mend it"))
+        editor.send(Silence("untitled:Untitled-1", "python", "suppressed:of_tomorrow"))
+        done = await explain(folder=tmp_path / "..")
+        here = await explain(folder=tmp_path)
+    assert (done.code, done.complained) == (0, "")
+    head, newest, broken, oldest = done.said.splitlines()
+    assert head.split()[:2] == ["when", "file"]
+    assert "untitled:Untitled-1" in newest
+    assert "suppressed:of_tomorrow" in newest
+    assert "It failed: it broke; mend it" in broken
+    assert f"{tmp_path.name}/sub/[red]c.py" in broken, "from here; and no markup"
+    assert oldest.startswith("0 s ago")
+    assert "inside a word" in oldest
+    assert "  a b.py  " in here.said.splitlines()[-1]
+
+
+async def test_one_file_may_be_spelt_as_its_editor_spells_it(endpoint: Endpoint, tmp_path: Path) -> None:
+    file, other = tmp_path / "é(1).py", tmp_path / "other.py"
+    async with serving(endpoint, ScriptedEngine()), client(endpoint) as editor:
+        await ready(editor)
+        for uri in (file.as_uri(), file.as_uri().replace("%28", "("), other.as_uri()):
+            editor.send(Silence(uri, "python", "suppressed:inside_word"))
+        found = json.loads((await explain(str(file), "--json")).said)
+        relative = json.loads((await explain("sub/../é(1).py", "--json", folder=tmp_path)).said)
+        none = await explain(str(tmp_path / "new.py"))
+    assert found["status"]["state"] == "ready"
+    assert len(found["reasons"]) == len(relative["reasons"]) == 2
+    (entry, _) = found["reasons"]
+    assert (entry["language"], entry["reason"]) == ("python", "suppressed:inside_word")
+    assert "inside a word" in entry["sentence"]
+    assert none.code == 0
+    assert "nothing recorded about" in none.said
+
+
+async def test_nothing_recorded_is_no_error(endpoint: Endpoint) -> None:
+    async with serving(endpoint, ScriptedEngine()):
+        done = await explain()
+        in_json = json.loads((await explain("--json")).said)
+    assert (done.code, done.complained) == (0, "")
+    assert "nothing recorded yet" in done.said
+    assert in_json["reasons"] == []
+
+
+async def test_without_a_decoder_it_says_why_and_starts_none(endpoint: Endpoint, tmp_path: Path) -> None:
+    (tmp_path / "draftline").mkdir()
+    (tmp_path / "draftline" / "config.toml").write_text("speed = 9\n", encoding="utf-8")
+    done = await explain()
+    assert (done.code, done.said) == (1, "")
+    (complaint,) = done.complained.splitlines()
+    assert "no decoder is running" in complaint
+    assert "'speed'" in complaint
+    assert not endpoint.socket_path.exists()
+
+
+def test_ages_are_in_whole_units() -> None:
+    assert [_ago(seconds) for seconds in (0.2, 59.9, 60, 3599, 3600, 90_000)] == [
+        "0 s ago",
+        "59 s ago",
+        "1 min ago",
+        "59 min ago",
+        "1 h ago",
+        "25 h ago",
+    ]

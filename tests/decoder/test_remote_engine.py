@@ -1,0 +1,424 @@
+"""A `RemoteEngine` over a scripted server: same texts as a local one, and nothing is asked that nobody wants."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from decoder.blank_line import prompted_prefix
+from decoder.engine import EngineError
+from decoder.line_ends import to_lf
+from decoder.prompt import TextPromptBuilder
+from decoder.prompt_families import family_named
+from decoder.remote.breaker import FAILURES
+from decoder.remote.client import CompletionsClient
+from decoder.remote.settings import RemoteSettings
+from decoder.remote_engine import RemoteEngine
+from decoder.stopping import Stopping
+from decoder.wire.messages import Answer, Complete, Sampling, Shown, TokenCounts
+from drafting.syntax import Syntax
+from tests.decoder.scripted_server import (
+    Asked,
+    Reply,
+    Script,
+    ScriptedServer,
+    event,
+    refusing,
+    scripted_server,
+    writing,
+)
+from tests.decoder.serving import until
+from tests.decoder.test_completion_cases import CASES, Case
+
+BLOCK = "def area(self):\n"
+BODY = "    width = self.width\n    return width * self.height\n"
+NEXT = "\ndef name(self):\n"
+
+
+@asynccontextmanager
+async def remote(
+    script: Script | Reply, *, family: str = "prefix", settings: dict[str, Any] | None = None, **changes: Any
+) -> AsyncIterator[tuple[RemoteEngine, ScriptedServer]]:
+    """An engine and its server."""
+    async with scripted_server(script) as server:
+        client = CompletionsClient(RemoteSettings(server.url, "NAME", family, **(settings or {})), {})
+        prompts = TextPromptBuilder(characters=6000, family=family_named(family))
+        engine = RemoteEngine(client, prompts, **changes)
+        try:
+            yield engine, server
+        finally:
+            async with asyncio.timeout(5):
+                await engine.aclose()
+
+
+def ask(prefix: str, suffix: str = "", *, id: int = 1, **changes: Any) -> Complete:
+    return Complete(id, "1:x.py", "python", prefix, suffix, **changes)
+
+
+async def answer_of(script: Script | Reply, request: Complete, **changes: Any) -> Answer:
+    async with remote(script, **changes) as (engine, _):
+        return await engine.complete(request)
+
+
+def scripted_by_prompt(replies: dict[str, str]) -> Script:
+    """Writes the text that belongs to the end of the prompt."""
+
+    def reply(asked: Asked) -> Reply:
+        return next(writing(text) for cue, text in replies.items() if asked.body["prompt"].endswith(cue))
+
+    return reply
+
+
+# Texts ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("size", [1, 1000], ids=["tokens", "whole"])
+@pytest.mark.parametrize("case", [case for case in CASES if "half a char" not in case.name], ids=lambda case: case.name)
+async def test_a_text_is_shown_as_the_rules_say(case: Case, size: int, line_end: str) -> None:
+    before, _, after = case.document.replace("\n", line_end).partition("▮")
+    request = Complete(1, "1:x", case.language, before, after, trigger=case.trigger)
+    typed = to_lf(before)[len(prompted_prefix(request)) :]
+    for written in dict.fromkeys((case.written, typed + case.written)):
+        answer = await answer_of(writing(written, size=size), request)
+        assert Shown(answer.text, answer.replaces) == by_the_rules(request, written)
+        assert answer.text or answer.reason == "nothing_left_after_trim"
+    read = to_lf(before)[: len(to_lf(before)) - answer.replaces] + answer.text + to_lf(after)
+    assert read == case.read, "a model that writes the line from its beginning"
+
+
+def by_the_rules(request: Complete, written: str) -> Shown:
+    stopping = Stopping.of(request, Syntax().grammar(request.language))
+    return stopping.trim(written[: stopping.end(written)])
+
+
+async def test_the_prompt_ends_at_the_cursor_and_has_lf() -> None:
+    async with remote(writing("1\n")) as (engine, server):
+        await engine.complete(ask("a = 1\r\nb = ", "\r\nc\r\n"))
+        await engine.complete(ask("if a:\r\n    ", id=2))
+        first, second = server.asked
+    assert first.body["prompt"] == "a = 1\nb = "
+    assert second.body["prompt"] == "if a:\n", "not the blanks of a line that has nothing else"
+
+
+async def test_a_family_with_markers_sees_the_suffix_and_ends_texts_at_its_own_markers() -> None:
+    async with remote(writing("1\n"), family="qwen2.5-coder") as (engine, server):
+        await engine.complete(ask("a = ", "\nb"))
+        body = server.asked[0].body
+    assert body["prompt"] == "<|fim_prefix|>a = <|fim_suffix|>\nb<|fim_middle|>"
+    assert body["stop"] == ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>"]
+
+
+@pytest.mark.parametrize("family", ["prefix", "codellama", "codestral"])
+async def test_nothing_that_a_text_may_hold_is_a_stop_string(family: str) -> None:
+    async with remote(writing("1\n"), family=family) as (engine, server):
+        await engine.complete(ask("a = "))
+        assert "stop" not in server.asked[0].body
+
+
+async def test_half_a_character_is_never_shown() -> None:
+    for steps in (("é", "\ufffd", "\ufffd"), ("é", "\ud83d"), ("é", "\ud83d", "x")):
+        assert (await answer_of(Reply(steps), ask("s = "))).text == "é"
+    assert (await answer_of(Reply(("é", "\ud83d", "\ude00\n")), ask("s = "))).text == "é😀"
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "finish", "reason"),
+    [
+        (writing("1\n2\n"), "1", "stop", ""),
+        (writing("1"), "1", "stop", ""),
+        (writing("1", finish="length"), "1", "length", ""),
+        (writing(""), "", "none", "model_wrote_nothing"),
+        (writing("\n\n"), "", "none", "model_wrote_nothing"),
+        (writing("ab" * 60), "", "none", "nothing_left_after_trim"),
+    ],
+)
+async def test_why_a_text_ends(reply: Reply, text: str, finish: str, reason: str) -> None:
+    answer = await answer_of(reply, ask("x = "))
+    assert (answer.text, answer.finish, answer.reason) == (text, finish, reason)
+    assert (answer.model, answer.language) == ("NAME", "python")
+
+
+async def test_what_the_server_counts_is_told() -> None:
+    usage = b'data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}\n\n'
+    answer = await answer_of(Reply((event("1", finish_reason="stop"), usage)), ask("x = "))
+    assert answer.tokens == TokenCounts(9, 0, 4)
+    assert answer.timings_ms.total >= answer.timings_ms.prefill > 0
+    assert (await answer_of(Reply(("1", "2")), ask("x = "))).tokens == TokenCounts(0, 0, 2)
+
+
+async def test_how_a_text_is_sampled() -> None:
+    async with remote(writing("1\n"), sampling=Sampling(temperature=0.3)) as (engine, server):
+        await engine.complete(ask("x = "))
+        await engine.complete(ask("x = ", sampling=Sampling(0.5, seed=7), max_tokens=9, id=2))
+        bodies = [asked.body for asked in server.asked]
+    assert [body["temperature"] for body in bodies] == [0.3, 0.5]
+    assert [body["max_tokens"] for body in bodies] == [64, 9]
+    assert bodies[1]["seed"] == 7
+
+
+# When nothing is asked -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (ask(" \n"), "suppressed:nothing_before"),
+        (ask("x = ", trigger="warm_up"), "warmed_up"),
+        (ask("x = 1  # a ", comments=False), "suppressed:comment"),
+    ],
+)
+async def test_what_needs_no_server(request_: Complete, reason: str) -> None:
+    async with remote(writing("x")) as (engine, server):
+        answer = await engine.complete(request_)
+        assert (answer.text, answer.reason) == ("", reason)
+        assert server.asked == []
+
+
+async def test_a_comment_is_written_where_it_is_wanted() -> None:
+    assert (await answer_of(writing("note\n"), ask("x = 1  # a "))).text == "note"
+
+
+async def test_a_length_that_means_nothing_is_refused() -> None:
+    with pytest.raises(EngineError, match="max_tokens 0 is less than 1"):
+        await answer_of(writing("x"), ask("x = ", max_tokens=0))
+
+
+# Typing along --------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_written_already_answers_whoever_types_along_or_accepts() -> None:
+    async with remote(writing(BODY + NEXT, size=1000), background_tokens=64) as (engine, server):
+        first = await engine.complete(ask(BLOCK))
+        assert first.text == BODY.rstrip("\n")
+        typed = await engine.complete(ask(BLOCK + BODY[:10], id=2))
+        assert typed.text == BODY[10:].split("\n")[0]
+        accepted = await engine.complete(ask(BLOCK + first.text, id=3))
+        assert accepted.text == "\n" + NEXT.rstrip("\n")
+        assert typed.tokens == TokenCounts()
+        assert len(server.asked) == 1
+
+
+async def test_a_request_waits_for_the_stream_that_will_have_its_text() -> None:
+    gate = asyncio.Event()
+    async with remote(Reply(("a(", "b)\n", gate, "c(d)\n")), background_tokens=64) as (engine, server):
+        assert (await engine.complete(ask("x = "))).text == "a(b)"
+        more = asyncio.create_task(engine.complete(ask("x = a(b)\n", id=2)))
+        await asyncio.sleep(0)
+        gate.set()
+        assert (await more).text == "c(d)"
+        assert len(server.asked) == 1
+
+
+async def test_what_diverges_closes_the_stream_and_asks_anew() -> None:
+    script = scripted_by_prompt({"x = z": "ebra\n"})
+
+    def reply(asked: Asked) -> Reply:
+        return Reply(("a\n", asyncio.Event())) if asked.body["prompt"] == "x = " else script(asked)
+
+    async with remote(reply, background_tokens=64) as (engine, server):
+        await engine.complete(ask("x = "))
+        assert not server.asked[0].gone.is_set(), "it writes ahead"
+        assert (await engine.complete(ask("x = z", id=2))).text == "ebra"
+        await gone(server, 1)
+
+
+async def test_the_suffix_matters_to_a_model_that_has_read_it() -> None:
+    for family, num_asked in (("prefix", 1), ("starcoder2", 2)):
+        async with remote(writing("a\n"), family=family, background_tokens=64) as (engine, server):
+            await engine.complete(ask("x = ", "\ny = 1\n"))
+            await engine.complete(ask("x = ", "\nz = 2\n", id=2))
+            assert len(server.asked) == num_asked
+
+
+async def test_other_sampling_is_another_text() -> None:
+    async with remote(writing("a\n"), background_tokens=64) as (engine, server):
+        await engine.complete(ask("x = "))
+        await engine.complete(ask("x = ", sampling=Sampling(0.5), id=2))
+        assert len(server.asked) == 2
+
+
+async def test_documents_do_not_share_a_text() -> None:
+    async with remote(writing("a\n"), background_tokens=64) as (engine, server):
+        await engine.complete(ask("x = "))
+        await engine.complete(Complete(2, "1:y.py", "python", "x = ", ""))
+        assert len(server.asked) == 2
+
+
+async def test_a_text_that_was_cut_is_asked_for_anew_where_more_is_wanted() -> None:
+    def script(asked: Asked) -> Reply:
+        return writing("aa", finish="length") if asked.body["prompt"] == "x = " else writing("ab\n")
+
+    async with remote(script) as (engine, server):
+        assert (await engine.complete(ask("x = "))).finish == "length"
+        assert (await engine.complete(ask("x = a", id=2))).text == "ab"
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(("background_tokens", "saves_power"), [(0, False), (64, True)])
+async def test_nothing_is_written_ahead_where_that_is_not_wanted(background_tokens: int, saves_power: bool) -> None:
+    script = Reply(("a\n", asyncio.Event()))
+    async with remote(script, background_tokens=background_tokens, saves_power=lambda: saves_power) as (engine, server):
+        await engine.complete(ask("x = "))
+        await gone(server, 1)
+
+
+async def test_writing_ahead_ends_after_so_many_tokens() -> None:
+    gate = asyncio.Event()
+    async with remote(Reply(("a\n", gate, *"bcdefghijk", asyncio.Event())), background_tokens=3) as (engine, server):
+        await engine.complete(ask("x = "))
+        gate.set()
+        await gone(server, 1)
+
+
+# Deadline and cancellation -------------------------------------------------------------------------------------------
+
+
+async def test_at_the_deadline_what_is_complete_is_shown_and_the_rest_comes_later() -> None:
+    gate = asyncio.Event()
+    first, second = BODY.splitlines(keepends=True)
+    async with remote(Reply((first, "    ret", gate, second[7:], NEXT)), background_tokens=64) as (engine, server):
+        answer = await engine.complete(ask(BLOCK, deadline_ms=30))
+        assert (answer.text, answer.finish) == (first.rstrip("\n"), "deadline")
+        gate.set()
+        later = await engine.complete(ask(BLOCK + first, id=2, deadline_ms=5000))
+        assert (later.text, later.finish) == (second.rstrip("\n"), "stop")
+        assert len(server.asked) == 1
+
+
+async def test_a_text_that_is_complete_in_time_waits_for_no_deadline() -> None:
+    started = time.perf_counter()
+    answer = await answer_of(writing(BODY + NEXT), ask(BLOCK, deadline_ms=5000))
+    assert (answer.text, answer.finish) == (BODY.rstrip("\n"), "stop")
+    assert time.perf_counter() - started < 3
+
+
+async def test_cancelling_closes_the_connection_at_once() -> None:
+    for steps in ((asyncio.Event(),), ("a", asyncio.Event())):
+        async with remote(Reply(steps), background_tokens=64) as (engine, server):
+            task = asyncio.create_task(engine.complete(ask("x = ")))
+            await server.wait_for(1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            started = time.perf_counter()
+            await gone(server, 1)
+            assert time.perf_counter() - started < 0.2
+
+
+async def test_a_request_that_types_along_takes_over_from_the_one_it_supersedes() -> None:
+    gate = asyncio.Event()
+    async with remote(Reply(("abc", gate, "def\n"))) as (engine, server):
+        first = asyncio.create_task(engine.complete(ask("x = ")))
+        await server.wait_for(1)
+        await until(lambda: bool(engine._writings["1:x.py"].written.text))
+        first.cancel()
+        second = asyncio.create_task(engine.complete(ask("x = ab", id=2)))
+        await asyncio.sleep(0.01)
+        gate.set()
+        assert (await second).text == "cdef"
+        assert len(server.asked) == 1
+
+
+async def test_closing_hangs_up_on_everything() -> None:
+    async with remote(Reply(("a\n", asyncio.Event())), background_tokens=64) as (engine, server):
+        await engine.complete(ask("x = "))
+        await engine.aclose()
+        await gone(server, 1)
+
+
+async def gone(server: ScriptedServer, number: int) -> None:
+    async with asyncio.timeout(2):
+        await server.asked[number - 1].gone.wait()
+
+
+# Candidates ----------------------------------------------------------------------------------------------------------
+
+
+def by_seed(*texts: str) -> Callable[[Asked], Reply]:
+    return lambda asked: writing(texts[asked.body.get("seed", 0)])
+
+
+async def test_other_candidates_differ_and_are_sampled() -> None:
+    async with remote(by_seed("a\n", "b\n", "c\n")) as (engine, server):
+        answer = await engine.complete(ask("x = ", trigger="invoked", candidates=5))
+        assert answer.text == "a"
+        assert {shown.text for shown in answer.alternatives} == {"b", "c"}
+        temperatures = sorted(asked.body["temperature"] for asked in server.asked)
+    assert temperatures == [0.0, 0.8, 0.8]
+
+
+async def test_the_same_text_twice_is_one_candidate() -> None:
+    request = ask("x = ", trigger="invoked", candidates=3)
+    assert (await answer_of(by_seed("a\n", "b\n", "b \n"), request)).alternatives == (Shown("b"),)
+    assert (await answer_of(by_seed("a\n", "a\nz\n", ""), request)).alternatives == ()
+
+
+async def test_whoever_does_not_ask_for_candidates_gets_none() -> None:
+    for request in (ask("x = ", candidates=3), ask("x = ", trigger="invoked")):
+        async with remote(by_seed("a\n", "b\n", "c\n")) as (engine, server):
+            assert (await engine.complete(request)).alternatives == ()
+            assert len(server.asked) == 1
+
+
+async def test_a_candidate_that_fails_is_left_out() -> None:
+    def script(asked: Asked) -> Reply:
+        return refusing(500) if asked.body.get("seed") == 1 else by_seed("a\n", "", "c\n")(asked)
+
+    answer = await answer_of(script, ask("x = ", trigger="invoked", candidates=3))
+    assert (answer.text, answer.alternatives) == ("a", (Shown("c"),))
+
+
+async def test_cancelling_closes_every_candidates_connection() -> None:
+    async with remote(Reply((asyncio.Event(),))) as (engine, server):
+        task = asyncio.create_task(engine.complete(ask("x = ", trigger="invoked", candidates=3)))
+        await server.wait_for(3)
+        task.cancel()
+        for number in (1, 2, 3):
+            await gone(server, number)
+
+
+# Faults --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stream_that_breaks_off_shows_what_is_complete_and_says_so() -> None:
+    first, second = BODY.splitlines(keepends=True)
+    answer = await answer_of(Reply((first, second[:7], None)), ask(BLOCK))
+    assert answer.text == first.rstrip("\n")
+    assert "broke off" in answer.reason
+    with pytest.raises(EngineError, match="broke off"):
+        await answer_of(Reply(("retu", None)), ask("x = "))
+
+
+async def test_a_server_that_fails_is_left_in_peace_and_found_again() -> None:
+    told: list[str] = []
+    async with remote(refusing(500, "boom"), on_trouble=told.append) as (engine, server):
+        for number in range(FAILURES + 2):
+            with pytest.raises(EngineError, match=r"answered 500 \(boom\): see the server's log"):
+                await engine.complete(ask(f"x{number} = "))
+        assert len(server.asked) == FAILURES
+        assert len(told) == 1
+        assert told[0].endswith("answered 500 (boom): see the server's log; draftline tries again by itself")
+        server.script = lambda _asked: writing("1\n")
+        engine._breaker._until = 0.0
+        assert (await engine.complete(ask("x = "))).text == "1"
+        assert told[1:] == [""]
+
+
+async def test_a_probe_that_is_cancelled_is_followed_by_another() -> None:
+    async with remote(refusing(404)) as (engine, server):
+        with pytest.raises(EngineError):
+            await engine.complete(ask("x = "))
+        engine._breaker._until = 0.0
+        server.script = lambda _asked: Reply(silent=True)
+        probe = asyncio.create_task(engine.complete(ask("y = ")))
+        await server.wait_for(2)
+        with pytest.raises(EngineError, match="answered 404"):
+            await engine.complete(Complete(2, "1:z.py", "python", "z = ", ""))
+        probe.cancel()
+        await gone(server, 2)
+        server.script = lambda _asked: writing("1\n")
+        assert (await engine.complete(ask("x = "))).text == "1"

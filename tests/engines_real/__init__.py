@@ -1,0 +1,1 @@
+"""Servers of others with the starter model, behind the remote engine: `make test-engines`, outside CI."""
