@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup demo test test-editors test-engines vllm lint types bench peers gpu-check clean
+.PHONY: setup demo test test-editors test-engines test-sequences vllm lint types bench peers gpu-check clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -38,6 +38,10 @@ test-engines: setup
 
 vllm: setup
 	$(BIN)/python -m tests.engines_real.install_vllm
+
+# 100,000 random edits, positions and encodings: 20 minutes.
+test-sequences: setup
+	DRAFTLINE_SEQUENCES=100000 $(BIN)/python -m pytest -q tests/lsp_server/test_sequences.py
 
 lint: setup
 	$(BIN)/ruff check .

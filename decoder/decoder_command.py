@@ -79,17 +79,18 @@ def _run(log_level: str) -> NoReturn:
     buffers = Buffers()
 
     async def load(progress: Callable[[str], None]) -> Engine:
-        return await _load_engine(buffers, progress, on_trouble=_log.warning)
+        return await _load_engine(buffers, progress, on_trouble=lambda text: service.trouble(text))
+
+    service = Service(
+        Endpoint.default(),
+        load,
+        buffers,
+        telemetry,
+        version=version(),
+        idle_exit_seconds=config.idle_exit_minutes * 60,
+    )
 
     async def serve() -> None:
-        service = Service(
-            Endpoint.default(),
-            load,
-            buffers,
-            telemetry,
-            version=version(),
-            idle_exit_seconds=config.idle_exit_minutes * 60,
-        )
         for name in (signal.SIGINT, signal.SIGTERM):
             _on_signal(name, service)
         await service.run()

@@ -48,11 +48,12 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A part of a run's text, up to `end` in it."""
+    """A part of a run's text, up to `end` in it. written: whether there was anything to see, be it beyond the end."""
 
     text: str
     finish: Finish
     end: int
+    written: bool
 
 
 class Writer:
@@ -229,13 +230,13 @@ class Writer:
         while True:
             text = run.text_of(run.limit)[offset:]
             if (end := stopping.end(text)) is not None:
-                return _Passage(text[:end], "stop", offset + end)
+                return _Passage(text[:end], "stop", offset + end, bool(text.strip()))
             if time.perf_counter() > due and (end := stopping.so_far(text)):
-                return _Passage(text[:end], "deadline", offset + end)
+                return _Passage(text[:end], "deadline", offset + end, written=True)
             step = run.step() if len(run.tokens) < run.limit else None
             if step is None:
                 ended = run.written.ended and len(run.tokens) <= run.limit
-                return _Passage(text, "stop" if ended else "length", offset + len(text))
+                return _Passage(text, "stop" if ended else "length", offset + len(text), bool(text.strip()))
             tally.add(step)
             self._drafters.learn(step)
             yield
@@ -279,7 +280,7 @@ def _due(request: Complete, asked: float, read: float) -> float:
 
 
 def _why_empty(passage: _Passage) -> str:
-    return "nothing_left_after_trim" if passage.text.strip() else "model_wrote_nothing"
+    return "nothing_left_after_trim" if passage.written else "model_wrote_nothing"
 
 
 def _timings(asked: float, started: float, read: float, written: float) -> Timings:

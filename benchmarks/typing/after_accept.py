@@ -87,10 +87,10 @@ def _figures(follows: Sequence[Follow]) -> str:
     if not follows:
         return ""
     times = [each.milliseconds for each in follows]
-    waited = median(each.waited for each in follows)
+    waiting = median(each.waited for each in follows)
     return (
         f": median {median(times):.1f}, p95 {_p95(follows):.1f}, at most {max(times):.1f} ms"
-        f" (threads waited {waited:.1f} ms for a core, median)"
+        f" (threads waited {waiting:.1f} ms for a core, median)"
     )
 
 

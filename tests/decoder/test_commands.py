@@ -198,9 +198,7 @@ def test_stop_ends_a_decoder_that_hangs(home: Path) -> None:
 def test_stop_ends_a_decoder_that_loads_a_large_model(home: Path) -> None:
     # it said "stopped" while the process stayed, and its memory with it, until the model was loaded; or the message was
     # lost, since the command hung up before the decoder had read it, and the decoder was killed 15 s later
-    script = (
-        "import time, decoder.decoder_command as c; c._load = lambda *_: time.sleep(60); c.decoder(True)"
-    )
+    script = "import time, decoder.decoder_command as c; c._load = lambda *_: time.sleep(60); c.decoder(True)"
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(home / "run"), "XDG_STATE_HOME": str(home / "state")}
     assert run(home, "stop").returncode == 0  # makes the folders
     with subprocess.Popen([sys.executable, "-c", script], env=environment) as process:

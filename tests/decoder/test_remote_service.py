@@ -14,6 +14,8 @@ import pytest
 from decoder.buffers import Buffers
 from decoder.decoder_command import _load_engine
 from decoder.engine import Engine
+from decoder.remote.breaker import FIRST_PAUSE_SECONDS
+from decoder.service import Service
 from decoder.telemetry import TelemetryLog
 from decoder.wire.endpoint import Endpoint
 from decoder.wire.messages import BufferOpened, Cancel, Complete
@@ -98,6 +100,27 @@ async def test_a_family_that_cannot_be_told_is_the_decoders_status(endpoint: End
             assert "set prompt_family in [engine] of config.toml to one of prefix" in status.message
             editor.send(ask(1))
             assert "set prompt_family" in (await answer(editor)).reason
+
+
+async def test_a_server_that_fails_is_the_decoders_status_until_it_answers(endpoint: Endpoint, configure: Any) -> None:
+    services: list[Service] = []
+
+    async def load() -> Engine:
+        return await _load_engine(Buffers(), lambda _text: None, lambda text: services[0].trouble(text))
+
+    async with scripted_server(refusing(404)) as server:
+        configure(server.url)
+        async with serving(endpoint, load) as service, client(endpoint) as editor:
+            services.append(service)
+            await ready(editor)
+            editor.send(ask(1))
+            assert "answered 404" in (await ready(editor, "error")).message
+            assert "answered 404" in (await answer(editor)).reason
+            server.script = lambda _asked: writing("self):\n")
+            await asyncio.sleep(FIRST_PAUSE_SECONDS)
+            editor.send(ask(2))
+            assert (await ready(editor)).model == "NAME"
+            assert (await answer(editor)).text == "self):"
 
 
 async def test_neither_key_nor_code_is_in_anything_that_is_kept(

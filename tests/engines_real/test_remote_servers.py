@@ -88,13 +88,14 @@ async def test_typing_along_asks_nothing(server: Server) -> None:
     async with engine(server, background_tokens=64) as made:
         for place in PLACES:
             first = await made.complete(ask(place))
-            if len(first.text) > 8 and not first.replaces:
+            line = first.text.split("\n")[0]
+            if len(line) > 8 and not first.replaces:
                 break
-        typed = Complete(2, "1:shapes.py", "python", TEXT[:place] + first.text[:4], TEXT[place:])
+        typed = Complete(2, "1:shapes.py", "python", TEXT[:place] + line[:4], TEXT[place:])
         started = time.perf_counter()
         answer = await made.complete(typed)
         took = time.perf_counter() - started
-    assert answer.text == first.text[4:]
+    assert answer.text.split("\n")[0] == line[4:]
     assert took < 0.05
     print(f"\n{server.name}: typed along in {1000 * took:.1f} ms")
 

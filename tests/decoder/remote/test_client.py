@@ -88,8 +88,8 @@ def test_a_key_that_is_missing_or_odd_is_told_without_it(environment: dict[str, 
 
 
 def test_an_address_that_is_none_is_told() -> None:
-    with pytest.raises(EngineError, match=r"base_url = 'http://\*a.example/v1' in \[engine\] of config.toml is no address"):
-        CompletionsClient(RemoteSettings("http://*a.example/v1", "NAME"), {})
+    with pytest.raises(EngineError, match=r"^base_url = 'http://h\\x01/v1' in .* is no address"):
+        CompletionsClient(RemoteSettings("http://h\x01/v1", "NAME"), {})
 
 
 @pytest.mark.parametrize(
