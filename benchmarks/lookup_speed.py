@@ -11,14 +11,13 @@ from statistics import quantiles
 from decoder.bench.tasks import Task, load_tasks, spread
 from decoder.languages import language_of
 from decoder.models.store import ModelStore, ModelStoreError
-from decoder.prompt import to_lf
 from decoder.tokenizer import Tokenizer
 from drafting.context_index import ContextIndex
 from drafting.context_lexemes import ContextLexemes
 from drafting.corpus import MAX_CORPUS_TOKENS, Corpus
 from drafting.interface import Drafter
 from drafting.likeness import Cursor
-from drafting.lines import split_lines
+from drafting.lines import split_lines, to_lf
 from drafting.lookup import LookupDrafter
 from drafting.seam import Seam
 from drafting.syntax_drafter import SyntaxDrafter

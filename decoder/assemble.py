@@ -34,6 +34,12 @@ from drafting.small_model import VocabularyMismatchError
 LEAST_CONTEXT_TOKENS = 512
 """A window shorter than this would hold no useful prompt: rather no completions than bad ones."""
 
+LEAST_WINDOW_FOR_QUOTES = 4096
+"""By default a shorter window quotes no other documents: it helped the starter by 0.07 ± 0.06 nats a token only."""
+
+MOST_QUOTED = 0.5
+"""Share of a prompt."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -88,14 +94,22 @@ class Assembly:
 
     def _prompts(self, config: DecoderConfig, buffers: Buffers | None) -> PromptBuilder:
         window = min(self.target.model.context_length, config.context_tokens)
+        budget = min(config.prompt_tokens * window // config.context_tokens, self.target.model.context_length - 1)
+        quoted = _quoted(config, window)
         named = config.prompt_family
-        family = family_of(self.tokenizer) if named == "auto" else family_named(named, self.tokenizer)
         return PromptBuilder(
             self.tokenizer,
-            budget=min(config.prompt_tokens * window // config.context_tokens, self.target.model.context_length - 1),
-            family=family,
-            neighbours=Neighbours(buffers) if buffers else None,
+            budget=budget,
+            family=family_of(self.tokenizer) if named == "auto" else family_named(named, self.tokenizer),
+            neighbours=Neighbours(buffers, share=min(MOST_QUOTED, quoted / budget)) if buffers and quoted else None,
         )
+
+
+def _quoted(config: DecoderConfig, window: int) -> int:
+    """Tokens of a prompt for passages of other documents; a small window is better filled with the document's own."""
+    if config.neighbour_tokens is not None:
+        return config.neighbour_tokens
+    return config.prompt_tokens // 4 if window >= LEAST_WINDOW_FOR_QUOTES else 0
 
 
 def assemble(config: DecoderConfig, progress: Progress = lambda _text: None) -> Assembly:

@@ -1,7 +1,7 @@
 """A line on which nothing but blanks stands: a model is asked from its beginning, so that it may indent less."""
 
-from decoder.line_ends import to_lf
 from decoder.wire.messages import Complete
+from drafting.lines import to_lf
 
 _BLANKS = " \t"
 

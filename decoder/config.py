@@ -41,8 +41,11 @@ _RANGES: dict[str, tuple[float, float]] = {
     "gamma": (0, 64),
     "temperature": (0, 2),
     "background_tokens": (0, 1024),
+    "neighbour_tokens": (0, math.inf),
     "idle_exit_minutes": (0, math.inf),
 }
+_OR_AUTO = {"gamma": 5, "neighbour_tokens": 256}
+"""Whole numbers, as these examples, or "auto", which is None inside."""
 
 
 class ConfigError(Exception):
@@ -70,6 +73,8 @@ class DecoderConfig:
     kv_cache_mb: memory for keys and values of earlier prompts as well (openvino); one sequence always fits.
     draft, gamma, temperature: where a request leaves them open; gamma None lets the decoder choose ("auto" in a file).
     background_tokens: written after an answer for what the person may want next; 0 means none.
+    neighbour_tokens: of a prompt, for passages of other open documents; None ("auto" in a file) is a quarter of
+        it where context_tokens is at least 4096, else none.
     prompt_family: how the model wants to see a file; auto asks its tokenizer.
     idle_exit_minutes: the decoder leaves after so long without any client; 0 means never.
     remote: the server that writes in place of a model in this process; the settings of models are idle then.
@@ -90,6 +95,7 @@ class DecoderConfig:
     gamma: int | None = None
     temperature: float = 0.0
     background_tokens: int = 64
+    neighbour_tokens: int | None = None
     prompt_family: str = "auto"
     idle_exit_minutes: float = 20.0
     log_level: LogLevel = "info"
@@ -137,8 +143,7 @@ def _config(values: dict[str, Any]) -> DecoderConfig:
             hint = "it is a setting of the editor, see the README; " if key in _OF_THE_EDITOR else ""
             raise SettingError(f"unknown key '{key}'; {hint}known keys are {', '.join(fields)}")
         _check(key, value, fields[key])
-    if settled.get("gamma") == "auto":
-        settled["gamma"] = None
+    settled |= {key: None for key in _OR_AUTO if settled.get(key) == "auto"}
     config = DecoderConfig(**settled, remote=remote)
     if config.prompt_tokens >= config.context_tokens:
         raise SettingError(
@@ -168,11 +173,11 @@ def _engine(value: Any) -> tuple[Any, RemoteSettings | None]:
 
 
 def _check(key: str, value: Any, default: Any) -> None:
-    if key == "gamma" and isinstance(value, str):
+    if key in _OR_AUTO and isinstance(value, str):
         if value != "auto":
-            raise SettingError(f"gamma = {value!r} must be 'auto' or a whole number, as in gamma = 5")
+            raise SettingError(f"{key} = {value!r} must be 'auto' or a whole number, as in {key} = {_OR_AUTO[key]}")
         return
-    check_kind(key, value, 5 if key == "gamma" else default)
+    check_kind(key, value, _OR_AUTO.get(key, default))
     if key in _CHOICES:
         check_choice(key, value, _CHOICES[key])
     if key in _DEVICES and not _DEVICES[key][0].fullmatch(value):

@@ -1,8 +1,10 @@
 """Answers completions with a model in this process: requests first, and between them what may be asked for next."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from decoder.drafters import Drafters
@@ -15,6 +17,8 @@ from decoder.torch_engine.memory import DeviceMemoryError
 from decoder.wire.messages import Answer, Complete, Draft, Sampling
 from decoder.writer import Served, Writer
 from drafting.survival import State
+
+_log = logging.getLogger(__name__)
 
 SAVE_SECONDS = 300.0
 """What drafting has learned is kept so often at most, and at the end."""
@@ -67,6 +71,7 @@ class LocalEngine:
         self._drafters = drafters
         self._defaults = defaults
         self._saves_power = saves_power
+        self._latest: Complete | None = None
         self._ahead: Job[None] | None = None
         self._governor = governor or Governor()
         self._learned = learned
@@ -85,10 +90,12 @@ class LocalEngine:
             if request.trigger == "warm_up":
                 job = self._thread.submit(self._writer.warm_up(request), Priority.WARM_UP)
                 return await self._thread.result(job)
+            self._latest = request
             served = await self._serve(request)
         except (NonFiniteLogitsError, DeviceMemoryError) as error:
             raise EngineError(f"{self.model}: {error}") from error
-        self._write_ahead(served)
+        if self._latest is request:  # else the target has another one's text to write
+            self._write_ahead(served)
         self._keep_learned_now_and_then()
         return served.answer
 
@@ -127,6 +134,7 @@ class LocalEngine:
         if served.run and num_tokens and not self._saves_power():
             work = self._writer.write_ahead(served.run, served.end, num_tokens)
             self._ahead = self._thread.submit(work, Priority.BACKGROUND)
+            self._ahead.done.add_done_callback(_tell_fault)
 
     def _stop_writing_ahead(self) -> None:
         if self._ahead:
@@ -146,6 +154,12 @@ class LocalEngine:
     def _state(self) -> "Work[State]":
         yield from ()
         return self._drafters.tuner.survival.state()
+
+
+def _tell_fault(ahead: "Future[None]") -> None:
+    """Nobody waits for what is written ahead; the next request will meet the fault, or will not."""
+    if not ahead.cancelled() and (error := ahead.exception()):
+        _log.error("nothing more is written ahead: %s", error, exc_info=error)
 
 
 def _require_sense(request: Complete) -> None:

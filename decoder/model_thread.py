@@ -5,10 +5,11 @@ import heapq
 import itertools
 import logging
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 _log = logging.getLogger(__name__)
@@ -90,25 +91,25 @@ class ModelThread:
         self._thread.join()
 
     def _run(self) -> None:
-        while (job := self._next()) is not None:
-            self._advance(job)
+        while (turn := self._next()) is not None:
+            turn()
         for job in list(self._jobs):
             self._give_up(job)
 
-    def _next(self) -> Job[Any] | None:
+    def _next(self) -> Callable[[], None] | None:
+        """What to do next. From here on only the thread takes the job out of the queue."""
         with self._news:
             while not self._jobs and not self._closing:
                 self._news.wait()
             if self._closing:
                 return None
-            return next((job for job in self._jobs if job.unwanted), self._jobs[0])
+            if unwanted := next((job for job in self._jobs if job.unwanted), None):
+                return partial(self._give_up, unwanted)
+            job = self._jobs[0]
+            job.begun = True
+            return partial(self._advance, job)
 
     def _advance(self, job: Job[Any]) -> None:
-        with self._news:
-            job.begun = job.begun or not job.unwanted
-        if job.unwanted:
-            self._give_up(job)
-            return
         try:
             next(job.work)
         except StopIteration as end:

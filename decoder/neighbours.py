@@ -12,8 +12,8 @@ from math import log, sqrt
 from urllib.parse import unquote, urlsplit
 
 from decoder.buffers import Buffers, OpenDocument
-from decoder.line_ends import to_lf
 from decoder.wire.messages import Complete
+from drafting.lines import to_lf
 from drafting.screening import Census
 
 _MOST_DOCUMENTS = 12

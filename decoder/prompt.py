@@ -10,12 +10,12 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from decoder.blank_line import prompted_prefix
-from decoder.line_ends import to_lf as to_lf
 from decoder.neighbours import Neighbours, Quotes
 from decoder.prompt_families import Marker, Parts, PromptFamily
 from decoder.tokenizer import Tokenizer
 from decoder.window import Window
 from decoder.wire.messages import Complete
+from drafting.lines import to_lf
 
 _FIRST_SUFFIX_SHARE, _LAST_SUFFIX_SHARE = 0.25, 0.125
 """Of the budget, for the suffix ahead of the prefix, and behind it, where it is read again with every key."""

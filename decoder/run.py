@@ -1,9 +1,12 @@
 """One text that the target writes: from its prompt on, for as long as the person follows it."""
 
+import codecs
+import io
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Generator, Iterator
 
 from decoder.healing import TokenHealing
-from decoder.prompt import Prompt, to_lf
+from decoder.prompt import Prompt
 from decoder.sampler import Sampler
 from decoder.speculate import Step, speculate
 from decoder.tokenizer import Tokenizer
@@ -41,6 +44,7 @@ class Run:
         self.written = written
         self.tokens: list[int] = []
         self.limit = 0
+        self._settings = _settings(request)
         self._target = target
         self._healing = healing
         self._tokenizer = tokenizer
@@ -49,8 +53,10 @@ class Run:
         self._gamma = gamma
         self._stop_ids = stop_ids
         self._steps: Generator[Step, None, None] | None = None
+        self._unspelt = prompt.typed
+        self._reader = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
         self._ends: list[int] = []
-        """By token: how many bytes the text has after it, those of `prompt.typed` not counted."""
+        """By token: how many characters the text has after it."""
 
     @property
     def context(self) -> list[int]:
@@ -64,10 +70,7 @@ class Run:
 
     def offset(self, request: Complete) -> int | None:
         """How much of the text stands before the cursor by now; None where the request is for another text."""
-        mine = self.request
-        if (request.draft, request.gamma, request.sampling) != (mine.draft, mine.gamma, mine.sampling) or self.full:
-            return None
-        return self.written.offset(request)
+        return None if self.full or _settings(request) != self._settings else self.written.offset(request)
 
     def step(self) -> Step | None:
         """The next step; None where the text has ended or the window is full. The target must hold the context."""
@@ -81,35 +84,42 @@ class Run:
         return step
 
     def pause(self) -> None:
-        """Leaves the target to others; `step` goes on where this stopped."""
+        """Leaves the target to others; `step` goes on where this stopped, also where a step has failed."""
         if self._steps is not None:
             self._steps.close()
             self._steps = None
 
     def num_tokens_before(self, offset: int) -> int:
-        """How many tokens end at or before a place in the text."""
-        num_bytes = len(self.written.text[:offset].encode("utf-8", "replace"))
-        return sum(end <= num_bytes for end in self._ends) if offset else 0
+        """How many tokens the text before a place takes."""
+        if not offset:
+            return 0
+        number = bisect_left(self._ends, offset)
+        return number + (self._ends[number : number + 1] == [offset])
 
     def num_prompt_tokens(self, offset: int) -> int:
         """How many tokens the text before the cursor has, which stands at a place in the run's text."""
         return len(self.prompt.tokens) + (self.num_tokens_before(offset) if offset else bool(self.prompt.typed))
 
     def text_of(self, num_tokens: int) -> str:
-        """The text of the first tokens: nothing typed before, no stop token, no half character."""
-        shown = self.tokens[:num_tokens]
-        if shown and shown[-1] in self._stop_ids:
-            shown.pop()
-        return to_lf(self._tokenizer.decode_complete(shown, skip=len(self.prompt.typed)))
+        """The text of the first tokens, with LF: nothing typed before, no stop token, no half character."""
+        if num_tokens >= len(self.tokens):
+            return self.written.text
+        return self.written.text[: self._ends[num_tokens - 1]] if num_tokens else ""
 
     def _add(self, step: Step) -> None:
-        end = self._ends[-1] if self._ends else -len(self.prompt.typed)
         for token in step.tokens:
-            end += len(self._tokenizer.token_bytes(token)) if token not in self._stop_ids else 0
-            self._ends.append(end)
+            if token not in self._stop_ids:
+                self.written.text += self._read(token)
+            self._ends.append(len(self.written.text))
         self.tokens.extend(step.tokens)
-        self.written.text = self.text_of(len(self.tokens))
         self.written.ended = self.tokens[-1] in self._stop_ids
+
+    def _read(self, token: int) -> str:
+        """The characters that a token completes, beyond those typed before."""
+        spelt = self._tokenizer.token_bytes(token)
+        fresh = spelt[len(self._unspelt) :]
+        self._unspelt = self._unspelt[len(spelt) :]
+        return self._reader.decode(fresh)
 
     def _write(self) -> Generator[Step, None, None]:
         """First what the person typed, then what the target writes."""
@@ -127,8 +137,12 @@ class Run:
             )
 
     def _heal(self, context: list[int]) -> Iterator[Step]:
-        respelt = b"".join(map(self._tokenizer.token_bytes, self.tokens))
-        return self._healing.write(self._target, context, self.prompt.typed[len(respelt) :], self._sampler)
+        return self._healing.write(self._target, context, self._unspelt, self._sampler)
 
     def _most_drafted(self) -> int:
         return max(0, min(self._gamma, self.limit - len(self.tokens) - 1))
+
+
+def _settings(request: Complete) -> tuple[object, ...]:
+    """What another text may come of."""
+    return request.draft, request.gamma, request.sampling

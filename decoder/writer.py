@@ -3,9 +3,9 @@
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TypeVar
 
 from decoder.accept import AcceptanceRule
@@ -17,12 +17,13 @@ from decoder.prompt import Anchor, Prompt, PromptBuilder
 from decoder.run import Run
 from decoder.sampler import Sampler
 from decoder.sampling import NonFiniteLogitsError
+from decoder.shared_target import SharedTarget
 from decoder.stopping import Stopping
 from decoder.tally import Tally
 from decoder.tokenizer import Tokenizer
 from decoder.wire.messages import Answer, Complete, Finish, Sampling, Shown, Timings, TokenCounts
 from decoder.written import Written
-from drafting.prefix_cache import PrefixCache, prefill
+from drafting.prefix_cache import PrefixCache
 from drafting.syntax import Grammar
 
 _Kept = TypeVar("_Kept")
@@ -78,67 +79,74 @@ class Writer:
         self._rule = rule
         self._healing = TokenHealing(tokenizer)
         self._stop_ids = tokenizer.eos_ids | tokenizer.special_ids
+        self._shared = SharedTarget(target, drafters)
         self._anchors: OrderedDict[str, Anchor] = OrderedDict()
         self._runs: OrderedDict[str, Run] = OrderedDict()
-        self._holder: Run | None = None
-        self._num_turns = 0
-        """How often the target has been given to another use."""
 
     def answer(self, request: Complete, asked: float) -> Work[Served]:
         """The whole path of a request. asked: when it arrived, by `time.perf_counter`."""
-        try:
+        with self._recovering():
+            if reason := self._reason_for_silence(request):
+                return Served(self._empty(request, reason))
             return (yield from self._answer(request, asked))
-        except NonFiniteLogitsError:  # nothing may be built upon what led there
-            self._forget()
-            self._target.forget()
-            self._drafters.forget()
-            raise
-        except Exception:
-            self._forget()
-            raise
 
     def warm_up(self, request: Complete) -> Work[Answer]:
-        """Reads the prompt of a request to come; ends early where a request wants the target."""
-        yield from self._read(self._drafters.permitted(request), self._prompt(request).tokens)
-        return Answer(request.id, language=request.language, model=self._target.model.name, reason="warmed_up")
+        """Reads what a request to come goes on from; ends early where another one wants the target."""
+        with self._recovering():
+            run, _ = self._follow(request)
+            yield from self._shared.hold(run)
+            return self._empty(request, "warmed_up")
 
     def write_ahead(self, run: Run, end: int, num_tokens: int) -> Work[None]:
         """Goes on behind `end` of a run's text, as if what is before it had been accepted.
 
         Ends after `num_tokens`, after LINES_AHEAD, or as soon as a request has another use for the target.
         """
-        yield from self._hold(run)
-        run.limit = run.num_tokens_before(end) + num_tokens
-        while self._holder is run and len(run.tokens) < run.limit:
-            if run.written.text.count("\n", end) > LINES_AHEAD or (step := run.step()) is None:
-                return
-            self._drafters.learn(step)
-            yield
+        with self._recovering():
+            yield from self._shared.hold(run)
+            run.limit = run.num_tokens_before(end) + num_tokens
+            while self._shared.is_held_by(run) and len(run.tokens) < run.limit:
+                if run.written.text.count("\n", end) > LINES_AHEAD or (step := run.step()) is None:
+                    return
+                self._drafters.learn(step)
+                yield
 
     def _answer(self, request: Complete, asked: float) -> Work[Served]:
         started = time.perf_counter()
-        if reason := self._reason_for_silence(request):
-            return Served(self._empty(request, reason))
-        run, offset = self._follow(self._drafters.permitted(request))
-        num_cached = yield from self._hold(run)
+        run, offset = self._follow(request)
+        num_cached = yield from self._shared.hold(run)
         read = time.perf_counter()
         num_prompt = run.num_prompt_tokens(offset)
         stopping, tally, due = Stopping.of(request, self._grammar(request)), Tally(), _due(request, asked, read)
         passage = yield from self._write(run, offset, stopping, tally, due)
         written = time.perf_counter()
-        shown = stopping.trim(passage.text)
-        others = yield from self._others(run, offset, stopping, shown)
+        found = [stopping.trim(passage.text)]
+        if request.candidates > 1:
+            yield from self._find_others(request, asked, run, offset, stopping, found)
+        first, *others = [shown for shown in found if shown.text] or [Shown()]
         answer = replace(
-            self._empty(request, "" if shown.text else _why_empty(passage)),
-            text=shown.text,
-            replaces=shown.replaces,
-            alternatives=others,
-            finish=passage.finish if shown.text else "none",
+            self._empty(request, "" if first.text else _why_empty(passage)),
+            text=first.text,
+            replaces=first.replaces,
+            alternatives=tuple(others),
+            finish=passage.finish if first.text else "none",
             timings_ms=_timings(asked, started, read, written),
             tokens=TokenCounts(num_prompt, min(num_cached, num_prompt), len(tally.tokens)),
             speculation=tally.speculation(),
         )
         return Served(answer, run, passage.end)
+
+    @contextmanager
+    def _recovering(self) -> Iterator[None]:
+        """After a fault the step under way cannot go on. The runs can: they hold what was written before it."""
+        try:
+            yield
+        except NonFiniteLogitsError:  # nothing may be built upon what led there
+            self._shared.forget()
+            raise
+        except Exception:
+            self._shared.release()
+            raise
 
     def _empty(self, request: Complete, reason: str) -> Answer:
         return Answer(request.id, language=request.language, model=self._target.model.name, reason=reason)
@@ -163,8 +171,8 @@ class Writer:
         offset = run.offset(request) if run else None
         if run is None or offset is None:
             run, offset = self._run(request, self._prompt(request)), 0
-            _remember(self._runs, request.document, run)
-        run.request = request
+        _remember(self._runs, request.document, run)
+        run.request = self._drafters.permitted(request)
         return run, offset
 
     def _run(self, request: Complete, prompt: Prompt) -> Run:
@@ -187,42 +195,7 @@ class Writer:
         _remember(self._anchors, request.document, prompt.anchor)
         return prompt
 
-    # The target
-
-    def _hold(self, run: Run) -> Work[int]:
-        """Makes the target hold a run's context but for its last token; returns how much of it was there."""
-        if self._holder is run:
-            return len(run.context)
-        num_cached, turn = yield from self._read(run.request, run.context)
-        if turn == self._num_turns:
-            self._holder = run
-        return num_cached
-
-    def _read(self, request: Complete, context: Sequence[int]) -> Work[tuple[int, int]]:
-        """Evaluates a context but for its last token, unless a more urgent use of the target comes between.
-
-        Returns how much of it was there already, and which turn at the target this was.
-        """
-        self._pause()
-        turn = self._num_turns
-        num_cached = self._target.resume(context[:-1])
-        for _ in chain(prefill(self._target, context[:-1]), self._drafters.prepare(request, context)):
-            yield
-            if self._num_turns != turn:
-                break
-        return num_cached, turn
-
-    def _pause(self) -> None:
-        """The target gets another use."""
-        self._num_turns += 1
-        if self._holder:
-            self._holder.pause()
-            self._holder = None
-
-    def _forget(self) -> None:
-        """After a fault: steps that were begun cannot go on."""
-        self._pause()
-        self._runs.clear()
+    # What is written
 
     def _write(self, run: Run, offset: int, stopping: Stopping, tally: Tally, due: float) -> Work[_Passage]:
         """Goes on until the text from `offset` on is complete, or as long as was asked for, or the time is over."""
@@ -241,22 +214,22 @@ class Writer:
             self._drafters.learn(step)
             yield
 
-    def _others(self, run: Run, offset: int, stopping: Stopping, first: Shown) -> Work[tuple[Shown, ...]]:
-        """Other candidates than the first, where the request wants several: as many as turn out to differ."""
-        request, found = run.request, [first]
-        if request.candidates < 2 or offset:
-            return ()
+    def _find_others(
+        self, request: Complete, asked: float, run: Run, offset: int, stopping: Stopping, found: list[Shown]
+    ) -> Work[None]:
+        """Adds other candidates to the first: as many as are wanted, turn out to differ, and come in time."""
+        prompt = self._prompt(request) if offset else run.prompt
         for number in range(1, TRIES_PER_CANDIDATE * (request.candidates - 1) + 1):
-            other = self._run(_sampled(request, number), run.prompt)
-            yield from self._hold(other)
-            due = _due(request, time.perf_counter(), 0.0)
+            begun = time.perf_counter()
+            if len(found) == request.candidates or (request.deadline_ms and begun > asked + request.deadline_ms / 1000):
+                return
+            other = self._run(_sampled(request, number), prompt)
+            yield from self._shared.hold(other)
+            due = _due(request, begun, time.perf_counter())
             passage = yield from self._write(other, 0, stopping, Tally(), due)
             shown = stopping.trim(passage.text)
             if shown.text and shown not in found:
                 found.append(shown)
-            if len(found) == request.candidates:
-                break
-        return tuple(found[1:])
 
 
 def _remember(kept: OrderedDict[str, _Kept], document: str, value: _Kept) -> None:
@@ -270,12 +243,13 @@ def _sampled(request: Complete, number: int) -> Complete:
     """The request for another candidate than the first."""
     sampling = request.sampling or Sampling()
     temperature = max(sampling.temperature, CANDIDATE_TEMPERATURE)
-    return replace(request, sampling=replace(sampling, temperature=temperature, seed=sampling.seed + number))
+    seed = (sampling.seed + number) % 2**64
+    return replace(request, sampling=replace(sampling, temperature=temperature, seed=seed))
 
 
 def _due(request: Complete, asked: float, read: float) -> float:
-    """When the time budget is over; half of it is always for writing, however long the prompt took."""
-    budget = request.deadline_ms / 1000
+    """When the time for one candidate is over; half of it is always for writing, however long the prompt took."""
+    budget = request.deadline_ms / 1000 / max(1, request.candidates)
     return max(asked + budget, read + budget / 2) if budget else math.inf
 
 

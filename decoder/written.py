@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from decoder.blank_line import prompted_prefix
-from decoder.prompt import to_lf
 from decoder.wire.messages import Complete
+from drafting.lines import to_lf
 
 _HEAD = 240
 """So many characters find the place of a window that begins later in the text."""

@@ -3,6 +3,15 @@
 import io
 
 
+def to_lf(text: str) -> str:
+    r"""The text with LF alone at its line ends.
+
+    >>> to_lf("a\r\nb\rc")
+    'a\nb\nc'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def split_lines(text: str) -> list[str]:
     r"""Lines with their ends. There is always a last line without an end, possibly empty.
 

@@ -4,24 +4,37 @@ import re
 
 _OPENERS = {")": "(", "]": "[", "}": "{", '"': '"', "'": "'", "`": "`"}
 _GAINED = re.compile(r"""(?:\n[ \t]*)?[)\]}"'`]{1,8}""")
+_LINE_END = re.compile(r"\n[ \t]*(?=[)\]}])")
+_PIECE = re.compile(
+    r"""
+    "(?:\\.|[^"\\\n])*"            # a string of one line is one piece, whatever brackets are in it
+    | '(?:[a-z]|static)\b(?!')      # a lifetime is no string
+    | '(?:\\.|[^'\\\n])*'
+    | .""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def gained_closers(old: str, new: str, typed: str, *, cut: int) -> str | None:
     r"""What an editor put after the cursor as it closed what was `typed`: `new` is `old` behind it.
 
     "" where both are the same; None where they differ in another way. Only closers of what is open in `typed` count,
-    and a line end before them, which Enter between two brackets leaves. Both texts were cut at `cut` characters.
+    and a line end, which Enter between two brackets leaves before them or before a closer that stood there. Both texts
+    were cut at `cut` characters.
 
     >>> [gained_closers("\nx", ")\nx", typed, cut=9) for typed in ("print(", "a")]
     [')', None]
+    >>> gained_closers("}\n", "\n}\n", "\n    ", cut=9)
+    '\n'
     """
     if old == new:
         return ""
+    if (enter := _LINE_END.match(new)) and "\n" in typed and _behind(new, enter.end(), old, cut):
+        return enter[0]
     if (most := _GAINED.match(new)) is None:
         return None
     for end in range(1, most.end() + 1):
-        # a text that was cut lost at its end what it gained here
-        if new[end:] == old[: cut - end] and _closes(new[:end].strip(), typed):
+        if _behind(new, end, old, cut) and _closes(new[:end].strip(), typed):
             return new[:end]
     return None
 
@@ -32,9 +45,14 @@ def before_closers(text: str, closers: str) -> str:
     >>> before_closers('f(x), ")") + 1', ")"), before_closers("return 1;\n}", "\n}"), before_closers("x", ")")
     ('f(x), ")"', 'return 1;', 'x')
     """
-    mark = closers.strip()
-    cut = text[: _quote_end(text, mark) if mark[0] in "\"'`" else _bracket_end(text, mark[0])]
-    return cut.rstrip() if closers.startswith("\n") else cut
+    if mark := closers.strip():
+        text = text[: _quote_end(text, mark) if mark[0] in "\"'`" else _bracket_end(text, mark[0])]
+    return text.rstrip() if closers.startswith("\n") else text
+
+
+def _behind(new: str, end: int, old: str, cut: int) -> bool:
+    """Whether `old` stands behind the first `end` characters; a text that was cut lost at its end what it gained."""
+    return new[end:] == old[: cut - end]
 
 
 def _closes(closers: str, typed: str) -> bool:
@@ -61,11 +79,11 @@ def _quote_end(text: str, mark: str) -> int:
 def _bracket_end(text: str, closer: str) -> int:
     """Where `closer` closes more than was opened in `text`; those in strings of one line don't count."""
     depth = 0
-    for token in re.finditer(r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|.""", text, re.DOTALL):
-        if token[0] == _OPENERS[closer]:
+    for piece in _PIECE.finditer(text):
+        if piece[0] == _OPENERS[closer]:
             depth += 1
-        elif token[0] == closer:
+        elif piece[0] == closer:
             depth -= 1
             if depth < 0:
-                return token.start()
+                return piece.start()
     return len(text)

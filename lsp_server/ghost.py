@@ -4,10 +4,11 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, replace
 
 from decoder.wire.messages import Answer, Complete, Shown
+from drafting.lines import to_lf
 from lsp_server.closers import before_closers, gained_closers
 
 NEARBY = 2_000
-"""As many characters before and after the cursor must be as they were; what is further away changes no suggestion."""
+"""As many characters before and after the cursor must be as they were; further above, lines may have been added."""
 
 PER_DOCUMENT = 4
 """Answers that are kept: one may choose in the editor's list, and come back to what was selected before."""
@@ -45,7 +46,7 @@ class Ghost:
         answers = self._documents.get(request.document)
         if answers is None or request.trigger != "automatic":
             return None
-        prefix, suffix, want = _with_lf(request.prefix), _near_suffix(request), _want(request)
+        prefix, suffix, want = to_lf(request.prefix), to_lf(request.suffix), _want(request)
         for remembered in answers:
             if remembered.want == want and (left := remembered.left(prefix, suffix)):
                 first, *others = left
@@ -59,18 +60,16 @@ class Ghost:
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    """An answer and the text around it; `whole` tells that `prefix` begins where the request's text began."""
+    """An answer and the text around it, as far as the request carried it."""
 
     want: tuple[str, ...]
     prefix: str
-    whole: bool
     suffix: str
     answer: Answer
 
     @classmethod
     def of(cls, request: Complete, answer: Answer) -> "_Remembered":
-        prefix = _with_lf(request.prefix)
-        return cls(_want(request), prefix[-NEARBY:], len(prefix) <= NEARBY, _near_suffix(request), answer)
+        return cls(_want(request), to_lf(request.prefix), to_lf(request.suffix), answer)
 
     def left(self, prefix: str, suffix: str) -> list[Shown]:
         """What there still is to show of each candidate, without those of which nothing is left."""
@@ -80,21 +79,44 @@ class _Remembered:
 
     def _left(self, candidate: Shown, prefix: str, suffix: str) -> Shown:
         end = len(self.prefix) - candidate.replaces
-        typed = self._typed(self.prefix[:end], prefix, len(candidate.text) + _DEEPER)
+        typed = self._typed(end, prefix, at_most=len(candidate.text) + _DEEPER)
         if typed is None:
             return Shown()
         rest = _rest(candidate.text, typed, self.prefix[end:])
-        closers = gained_closers(self.suffix, suffix, typed, cut=NEARBY)
-        if closers is None:
+        closers = gained_closers(self.suffix[:NEARBY], suffix[:NEARBY], typed, cut=NEARBY)
+        if closers is None or not _agree(self.suffix, suffix[len(closers) :]):
             return Shown()
         return replace(rest, text=before_closers(rest.text, closers)) if closers else rest
 
-    def _typed(self, base: str, prefix: str, at_most: int) -> str | None:
-        """What stands between `base` and the cursor now; the most where the text repeats itself."""
-        if self.whole:
-            return prefix[len(base) :] if prefix.startswith(base) else None
-        start = prefix.find(base, max(len(prefix) - len(base) - at_most, 0))
-        return None if start < 0 else prefix[start + len(base) :]
+    def _typed(self, end: int, prefix: str, *, at_most: int) -> str | None:
+        """What stands between the first `end` characters and the cursor now; the most where the text repeats itself."""
+        far = max(len(self.prefix) - NEARBY, 0)
+        above, near = self.prefix[:far], self.prefix[far:end]
+        start = prefix.find(near, max(len(prefix) - len(near) - at_most, 0)) if above else 0
+        if start < 0 or not prefix.startswith(near, start) or not _is_above(above, prefix[:start]):
+            return None
+        return prefix[start + len(near) :]
+
+
+def _is_above(old: str, new: str) -> bool:
+    r"""Whether two texts that end at the same place agree as far as both reach, but for lines that `new` has gained.
+
+    An editor adds an import while a name is typed; a name that was changed far above may be one that is suggested.
+
+    >>> [_is_above("a\nb\n", new) for new in ("b\n", "import c\na\nb\n", "a\nc\n", "")]
+    [True, True, False, True]
+    """
+    if old.endswith(new) or new.endswith(old):
+        return True
+    olds, news = old.split("\n"), new.split("\n")
+    num_gained = len(news) - len(olds)
+    first = next((number for number, (one, other) in enumerate(zip(olds, news, strict=False)) if one != other), 0)
+    return num_gained > 0 and olds[first:] == news[first + num_gained :]
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether two texts that begin at the same place are the same as far as both reach."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def _rest(text: str, typed: str, blanks: str) -> Shown:
@@ -121,11 +143,3 @@ def _rest(text: str, typed: str, blanks: str) -> Shown:
 def _want(request: Complete) -> tuple[str, ...]:
     """What else an answer depends on."""
     return request.language, request.multiline, str(request.comments)
-
-
-def _near_suffix(request: Complete) -> str:
-    return _with_lf(request.suffix[: 2 * NEARBY])[:NEARBY]
-
-
-def _with_lf(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -148,7 +148,7 @@ class Protocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, forget, args, kwargs)
 
     def _send_handler_result(self, future: "Future[Any]", *, msg_id: Id) -> None:
-        """As pygls, but only our own faults are logged, and no traceback goes to the editor."""
+        """As pygls, but only our own faults are logged, and neither a traceback nor a value, which may be code, is sent."""
         if future.cancelled():
             self._refuse(msg_id, JsonRpcRequestCancelled("the request was cancelled"))
         elif (error := future.exception()) is None:
@@ -157,7 +157,7 @@ class Protocol(LanguageServerProtocol):
             self._refuse(msg_id, error)
         else:
             logger.error("request %s failed", msg_id, exc_info=error)
-            self._refuse(msg_id, JsonRpcInternalError(f"draftline failed: {error!r}"))
+            self._refuse(msg_id, JsonRpcInternalError(f"draftline failed: {type(error).__name__}; its log says where"))
 
     def _check_handler_result(self, future: "Future[Any]") -> None:
         """As pygls, but a fault of ours in a notification is for the log, not for a window."""

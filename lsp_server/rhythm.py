@@ -2,7 +2,7 @@
 
 from lsp_server.keystroke import Keystroke
 
-MAX_WAIT = 0.15
+MAX_WAIT = 0.2
 """Seconds; a longer wait is felt as a delay of its own."""
 
 _PAUSE = 1.0
@@ -11,8 +11,8 @@ _PAUSE = 1.0
 _NEWEST = 0.2
 """Weight of the newest interval and latency in their averages: some ten keys tell."""
 
-_FRACTION = 0.5
-"""Of the typical interval between keys."""
+_FRACTION = 0.1
+"""Of the time that an answer takes: so much later, nobody notices it."""
 
 
 class Rhythm:
@@ -39,10 +39,10 @@ class Rhythm:
         """Seconds to wait before the decoder is asked.
 
         A request that the next key supersedes wastes a step of the decoder, and the next one has to wait for its end.
-        So within a burst, half the typical interval between keys has to pass since the last change, 150 ms at most:
-        keys that come sooner are one movement of the hand. There is no such risk, and no wait, where answers usually
-        arrive before the next key; and what is not known yet is not waited for. A client that waits itself (Neovim:
-        200 ms) has let the time pass already.
+        Yet a wait delays every answer that somebody pauses for, and most of these are near: so there is one only where
+        it is small beside the answer's own time, a tenth of it, and the next key usually comes within it. That is where
+        somebody types fast and answers are slow. What is not known yet is not waited for. A client that waits itself
+        (Neovim: 200 ms) has let the time pass already.
 
         is_urgent: an explicit request, or one at the start of a line, where people look for a suggestion: no wait.
         fixed_ms: takes the place of what was learned; 0 for no wait at all.
@@ -51,9 +51,10 @@ class Rhythm:
         return 0.0 if is_urgent else max(wait - (now - self._changed_at), 0.0)
 
     def _adapted(self) -> float:
-        if self._interval is None or self._latency is None or self._latency <= self._interval:
+        if self._interval is None or self._latency is None:
             return 0.0
-        return min(_FRACTION * self._interval, MAX_WAIT)
+        unnoticed = min(_FRACTION * self._latency, MAX_WAIT)
+        return unnoticed if self._interval <= unnoticed else 0.0
 
 
 def _average(average: float | None, newest: float) -> float:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import sys
@@ -66,6 +67,7 @@ async def _converse(channel: Channel, *, watch_parent: bool) -> int:
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
     server = create_server()
+    gc.freeze()  # a full collection would walk all the classes of LSP, some ten milliseconds of a keystroke's time
 
     def end(code: int | None = None) -> None:
         if not ended.done():

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from lsprotocol.types import InlineCompletionParams, InlineCompletionTriggerKind, TextDocumentItem
 
@@ -85,8 +84,10 @@ class Session:
         """Lays `options` over the settings of `initialize`; returns a sentence for each that was not understood."""
         self.settings = self._initial_settings.updated(options)
         self._screen.follow(OwnPatterns(self.settings.exclude))
-        for uri in self._documents:
+        for uri, document in self._documents.items():
             self._share(uri)
+            if not self.settings.want(document.language_id):
+                self._latest.supersede(uri)
         return self.settings.problems
 
     def open(self, item: TextDocumentItem) -> None:
@@ -104,13 +105,12 @@ class Session:
             return
         base_version = document.version
         edits = document.apply(changes, version)
-        key = keystroke(edits)
-        self._quiet.edited(uri, key)
-        self._rhythm.changed(_now(), key)
+        self._quiet.edited(uri, edits)
+        self._rhythm.changed(_now(), keystroke(edits))
         if uri in self._shared:
             self._link.buffer_edited(BufferEdited(uri, base_version, version, edits))
-            if edits and self._warm_up.at(uri, edits[-1].start_line):
-                self._read_ahead(uri, (edits[-1].start_line, edits[-1].start_column))
+            for edit in edits[-1:]:
+                self._work_at(uri, (edit.start_line, edit.start_column))
 
     def close(self, uri: str) -> None:
         """A document has been closed; what is asked about it gets no answer."""
@@ -136,13 +136,16 @@ class Session:
         request = selection.taken(self._request(document, place, "invoked" if invoked else "automatic"))
         asked = Asked(request, document, document.version, place)
         answer = await self._answer(asked)
-        if answer is None or self._documents.get(uri) is not document or asked.is_outdated:
+        if self._documents.get(uri) is not document or asked.is_outdated:
+            answer = None
+        elif answer is None and (reason := self._forbidden(request)):
+            answer = self._silence(request, reason)
+        if answer is None:
             self.reasons.note(uri, "superseded")
             raise OutdatedError
         if not answer.text:
             self._explain(uri, answer.reason)
-        if self._warm_up.at(uri, place[0]) and not answer.text:
-            self._read_ahead(uri, place)
+        self._work_at(uri, place, is_answered=bool(answer.text))
         line_end = "\n" if self._converts_line_ends else document.line_end(place[0])
         return Suggestion.all_of(answer, document, place, selection, line_end=line_end)
 
@@ -173,7 +176,7 @@ class Session:
         if request.document in self._shared and (left := self._ghost.rest(request)) is not None:
             self._latest.supersede(request.document)
             return left
-        quiet = self._quiet.reason(request)  # now: what is typed later is another request's
+        quiet = self._quiet.reason(request, asked.place)  # now: what is typed later is another request's
         return await self._latest.run(request.document, self._ask(asked, quiet))
 
     async def _ask(self, asked: Asked, quiet: str) -> Answer | None:
@@ -182,7 +185,7 @@ class Session:
         verdict = await self._screen.settled(request.document)
         if verdict.excluded:
             self._on_excluded(f"{EXCLUDED}: {request.document} is not completed: {verdict.because}")
-            return self._silence(replace(request, language=""), EXCLUDED)
+            return self._silence(request, EXCLUDED)
         if quiet:
             return self._silence(request, quiet)
         wait = self._rhythm.delay(_now(), is_urgent=asked.is_urgent, fixed_ms=self.settings.debounce_ms)
@@ -199,9 +202,15 @@ class Session:
         return answer
 
     def _silence(self, request: Complete, reason: str) -> Answer:
-        """An empty answer without the decoder, which is told why."""
-        self._link.tell(Silence(request.document, request.language, reason))
+        """An empty answer without the decoder, which is told why, and of what is kept from it no more than the name."""
+        language = request.language if request.document in self._shared else ""
+        self._link.tell(Silence(request.document, language, reason))
         return Answer(request.id, reason=reason)
+
+    def _forbidden(self, request: Complete) -> str:
+        """The reason for which the document gets nothing now; "" where it may."""
+        is_excluded = self._screen.verdict(request.document).excluded
+        return switched_off(self.settings, request.language) or (EXCLUDED if is_excluded else "")
 
     def _explain(self, uri: str, reason: str) -> None:
         self.reasons.note(uri, reason)
@@ -214,6 +223,12 @@ class Session:
         self._on_status(status)
         if (latest := self._warm_up.latest) is not None:
             self._read_ahead(latest[0], (latest[1], 0))
+
+    def _work_at(self, uri: str, place: tuple[int, int], *, is_answered: bool = False) -> None:
+        """Somebody works there; the decoder reads that unless it just has."""
+        is_whole = place == (0, 0)  # also where a text came as a whole, which does not tell where somebody works
+        if uri in self._shared and not is_whole and self._warm_up.at(uri, place[0]) and not is_answered:
+            self._read_ahead(uri, place)
 
     def _read_ahead(self, uri: str, place: tuple[int, int]) -> None:
         """Has the decoder read the text up to `place`, if it has nothing else to do for this document."""

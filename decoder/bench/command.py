@@ -172,7 +172,9 @@ def _modes(text: str) -> list[str]:
 
 def _config(named: dict[str, str]) -> DecoderConfig:
     values = {key: value for key, value in named.items() if value}
-    return from_values(dataclasses.asdict(DecoderConfig.load()) | values, "the command line")
+    settings = dataclasses.asdict(dataclasses.replace(DecoderConfig.load(), remote=None))
+    chosen = {key: value for key, value in settings.items() if value is not None}
+    return from_values(chosen | values, "the command line")
 
 
 def _check_replay(replay: str, others: dict[str, object], cost: str) -> None:

@@ -22,9 +22,9 @@ from decoder.bench.tasks import Task, json_lines
 from decoder.bench.truth import Truth, prompt_of
 from decoder.cost import PassCost
 from decoder.engine import EngineError
-from decoder.prompt import to_lf
 from decoder.tokenizer import Tokenizer
 from decoder.wire.messages import Sampling
+from drafting.lines import to_lf
 
 FORMAT = 1
 """Changes whenever an older version could misread a file."""

@@ -11,7 +11,6 @@ from decoder.bench.identity import TIE_MARGIN, Identity, compare
 from decoder.bench.tasks import Task
 from decoder.bench.truth import prompt_of
 from decoder.languages import language_of
-from decoder.prompt import to_lf
 from decoder.sampler import Sampler
 from decoder.sampling import GREEDY_BELOW
 from decoder.speculate import speculate
@@ -19,7 +18,7 @@ from decoder.tally import Tally
 from decoder.wire.messages import Complete, Draft, Sampling, Speculation
 from drafting.corpus import Corpus
 from drafting.interface import Array
-from drafting.lines import split_lines
+from drafting.lines import split_lines, to_lf
 from drafting.prefix_cache import prefill
 
 PLAIN, UNDRAFTED = "plain", "undrafted"

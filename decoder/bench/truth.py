@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from decoder.bench.tasks import Task
 from decoder.engine import EngineError
-from decoder.prompt import to_lf
 from decoder.tokenizer import Tokenizer
+from drafting.lines import to_lf
 from drafting.prefix_cache import common_prefix
 
 PROMPT_TOKENS = 600

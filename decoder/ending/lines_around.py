@@ -7,8 +7,8 @@ from itertools import chain, islice
 
 from decoder.ending.indentation import width
 from decoder.ending.words import CLOSERS
-from decoder.line_ends import to_lf
 from decoder.wire.messages import Complete
+from drafting.lines import to_lf
 
 _NEAR = 4000
 """So many characters before and after the cursor are looked at."""

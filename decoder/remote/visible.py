@@ -1,6 +1,6 @@
 """What may be shown of a text that comes in pieces."""
 
-from decoder.prompt import to_lf
+from drafting.lines import to_lf
 
 _HALVES = range(0xD800, 0xE000)
 """Halves of characters beyond the first 65,536, which JSON can write one by one."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from decoder.accept import AcceptanceRule
 from decoder.cost import PassCost
 from decoder.drafters import Drafters
 from decoder.exactness import Exactness
@@ -14,6 +15,7 @@ from decoder.local_engine import Defaults, LocalEngine
 from decoder.prompt import PromptBuilder
 from decoder.prompt_families import family_named
 from decoder.remembered import Probed
+from decoder.tokenizer import Tokenizer
 from decoder.wire.messages import Complete
 from decoder.writer import Writer
 from drafting.corpus import Corpus
@@ -46,15 +48,18 @@ async def engine(
     learned: Learned | None = None,
     defaults: Defaults = Defaults(),
     saves_power: Callable[[], bool] = lambda: False,
+    tokenizer: Tokenizer = TOKENIZER,
+    family: str = "prefix",
+    rule: AcceptanceRule = "coupled",
 ) -> AsyncIterator[LocalEngine]:
     target = model or ScriptedModel(REPLIES)
-    corpus = Corpus(TOKENIZER.encode, TOKENIZER.token_bytes)
+    corpus = Corpus(tokenizer.encode, tokenizer.token_bytes)
     corpus.open("2:other", split_lines(buffer))
-    drafters = Drafters(target, corpus, small, spelling=TOKENIZER)
+    drafters = Drafters(target, corpus, small, spelling=tokenizer)
     budget = min(prompt_tokens, target.context_length - 1)
-    prompts = PromptBuilder(TOKENIZER, budget=budget, family=family_named("prefix"))
+    prompts = PromptBuilder(tokenizer, budget=budget, family=family_named(family))
     made = LocalEngine(
-        Writer(PrefixCache(target), TOKENIZER, drafters, prompts),
+        Writer(PrefixCache(target), tokenizer, drafters, prompts, rule=rule),
         drafters,
         model=target.name,
         defaults=defaults,

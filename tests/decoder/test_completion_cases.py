@@ -10,8 +10,8 @@ from lsprotocol.types import Position
 
 from decoder.blank_line import prompted_prefix
 from decoder.cursor_syntax import in_comment
-from decoder.line_ends import to_lf
 from decoder.wire.messages import Answer, Complete, Trigger
+from drafting.lines import to_lf
 from drafting.syntax import Syntax
 from lsp_server.documents import Document, Encoding
 from lsp_server.request import completion_request

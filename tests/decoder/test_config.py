@@ -52,6 +52,8 @@ def test_a_file_names_only_what_differs(config_file: Path) -> None:
         ("temperature", "warm", "must be a number"),
         ("background_tokens", 1025, "must be at most 1024"),
         ("background_tokens", -1, "must be at least 0"),
+        ("neighbour_tokens", -1, "must be at least 0"),
+        ("neighbour_tokens", "few", "must be 'auto' or a whole number"),
         ("prompt_family", "llama", "must be one of auto, prefix, "),
         ("log_level", "loud", "must be one of debug, info, warning, error"),
     ],

@@ -115,10 +115,45 @@ async def test_closing_gives_up_everything_and_takes_nothing_more() -> None:
     ]
     await asyncio.to_thread(log.reached.wait, 10)
     closing = asyncio.ensure_future(asyncio.to_thread(thread.close))
-    await asyncio.sleep(0)
+    late = thread.submit(log.work("c", 1), Priority.REQUEST)
+    while not late.done.cancelled():
+        await asyncio.sleep(0)
+        jobs.append(late)
+        late = thread.submit(log.work("c", 1), Priority.REQUEST)
     log.gate.set()
     await closing
-    late = thread.submit(log.work("c", 1), Priority.REQUEST)
-    assert all(job.done.cancelled() for job in (*jobs, late))
+    assert all(job.done.cancelled() for job in jobs)
     assert "b0" not in log.lines
     assert "c0" not in log.lines
+
+
+async def test_giving_up_at_any_moment_leaves_the_thread_alive(thread: ModelThread) -> None:
+    # between being chosen and being begun it was taken out of the queue twice, and the thread ended
+    log = Log()
+    jobs = [thread.submit(log.work("a", 2), Priority.REQUEST) for _ in range(20)]
+    for _ in range(3000):
+        job = thread.submit(log.work("b", 1), Priority.BACKGROUND)
+        thread.give_up(job)
+        jobs.append(job)
+    async with asyncio.timeout(10):
+        assert await thread.result(thread.submit(log.work("c", 1), Priority.BACKGROUND)) == "c"
+    assert all(job.done.done() for job in jobs)
+
+
+async def test_what_was_begun_is_told_that_it_ends() -> None:
+    """Whoever counts what begins and ends never loses one."""
+    thread, num_open = ModelThread("test"), [0]
+
+    def counted() -> Work[None]:
+        num_open[0] += 1
+        try:
+            yield
+        finally:
+            num_open[0] -= 1
+
+    jobs = [thread.submit(counted(), Priority.REQUEST) for _ in range(1000)]
+    for job in jobs:
+        thread.give_up(job)
+    await asyncio.to_thread(thread.close)
+    assert num_open == [0]
+    assert all(job.done.done() for job in jobs)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from decoder.buffers import Buffers
 from decoder.neighbours import Neighbours
-from decoder.prompt import Anchor, Prompt, PromptBuilder, TextPromptBuilder, to_lf
+from decoder.prompt import Anchor, Prompt, PromptBuilder, TextPromptBuilder
 from decoder.prompt_families import FAMILIES, PromptFamily, family_named, family_of
 from decoder.tokenizer import Tokenizer
 from decoder.wire.messages import BufferOpened, Complete
+from drafting.lines import to_lf
 from tests.decoder.small_tokenizer import small_tokenizer, spelt
 
 QWEN = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|repo_name|>", "<|file_sep|>")

@@ -7,10 +7,10 @@ import pytest
 
 from decoder.blank_line import prompted_prefix
 from decoder.engine import EngineError
-from decoder.line_ends import to_lf
 from decoder.remote.breaker import FAILURES
 from decoder.stopping import Stopping
 from decoder.wire.messages import Complete, Sampling, Shown, TokenCounts
+from drafting.lines import to_lf
 from drafting.syntax import Syntax
 from tests.decoder.remote.engines import BLOCK, BODY, answer_of, ask, gone, remote
 from tests.decoder.scripted_server import Asked, Reply, event, refusing, writing

@@ -61,7 +61,7 @@ async def test_the_setting_closes_what_was_sent_and_ends_what_is_asked(
     editor.ask(1, 0, 4)
     asked = await decoder.next(Complete)
     editor.exclude("*.py")
-    assert (await editor.answer(1))["result"] is None
+    assert (await editor.answer(1))["result"] == {"items": []}
     assert await decoder.next(Cancel) == Cancel(asked.id)
     assert await decoder.next(BufferClosed) == BufferClosed(A)
     editor.type(2, 0, 4, MARKER)

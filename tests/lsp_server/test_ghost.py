@@ -79,11 +79,24 @@ def test_keys_that_are_taken_back_bring_the_rest_back() -> None:
         assert (answer and answer.text) == left
 
 
-def test_an_edit_far_away_withdraws_nothing_and_one_nearby_does() -> None:
+@pytest.mark.parametrize(
+    ("above", "below", "holds"),
+    [
+        ("import os\n" + LONG, LONG, True),
+        (LONG[:9] + "import os\n" + LONG[9:], LONG, False),
+        (LONG[:12] + "import os\n" + LONG[12:], LONG, True),
+        (LONG[60_000:], LONG, True),  # the window begins further below
+        ("def b(): ...\n" + LONG, LONG[:-9], True),
+        (LONG.replace("value_9 ", "price_9 "), LONG, False),  # a name that may be in the suggestion
+        (LONG.replace("value_9 = 9\n", ""), LONG, False),
+        (LONG, LONG.replace("value_300 ", "price_300 "), False),
+        (LONG + "# new\n", LONG, False),
+        (LONG, "# new\n" + LONG, False),
+    ],
+)
+def test_only_lines_that_were_added_far_above_change_nothing(above: str, below: str, holds: bool) -> None:
     seen = ghost(LONG + "x = ▮\n" + LONG, "compute(a)")
-    assert seen.rest(request("import os\n" + LONG + "x = c▮\n" + LONG + "end\n")) is not None
-    assert seen.rest(request(LONG + "# new\nx = c▮\n" + LONG)) is None
-    assert seen.rest(request(LONG + "x = c▮\n# new\n" + LONG)) is None
+    assert (seen.rest(request(above + "x = c▮\n" + below)) is not None) == holds
 
 
 @pytest.mark.parametrize("above", ["", "a\n", "a\n" * NEARBY])
@@ -110,6 +123,12 @@ def test_text_that_repeats_itself_is_not_offered_again_when_it_was_accepted(abov
         ("▮", 'x = "it"', 'x = "▮""', None),
         ("▮)", "f(a)", "f(▮))", "f(a))"),
         ("f▮\n", " {\n    return 1;\n}", "f {\n    ▮\n}\n", "f {\n    return 1;\n}\n"),
+        ("f {▮}\n", "\n    return 1;\n", "f {\n    ▮\n}\n", "f {\n    return 1;\n}\n"),  # Enter moves it down
+        ("f {▮}\n", "\n    a;\n    b;", "f {\n    a▮\n}\n", "f {\n    a;\n    b;\n}\n"),
+        ("f {▮}\n", "\n    a;\n    b;", "f {\n    a;▮\n\n}\n", None),
+        ("f▮}\n", "(a)", "f▮\n}\n", None),  # it was no Enter of the text's own
+        ("▮", "fn f<'a>(x: &'a str) -> &'a str {", "fn f<'a>(▮)", "fn f<'a>(x: &'a str)"),
+        ("▮", "f('a)', b) + 1", "f(▮)", "f('a)', b)"),
         # what the text itself leaves open stays as it is
         ("▮", "print(a", "print(▮)", "print(a)"),
         # no closer of ours: the text after the cursor changed

@@ -13,8 +13,18 @@ from lsp_server.settings import Settings
 A = "file:///a.py"
 
 
-def request(suffix: str = "", *, trigger: Trigger = "automatic", document: str = A) -> Complete:
-    return Complete(1, document, "python", "pri", suffix, trigger=trigger)
+HERE = (0, 3)
+KEYS = {
+    "insertion": [TextEdit(0, 2, 0, 2, "i")],
+    "deletion": [TextEdit(0, 3, 0, 4, "")],
+    "paste": [TextEdit(0, 0, 0, 0, "pri")],
+}
+
+
+def request(
+    suffix: str = "", *, trigger: Trigger = "automatic", document: str = A, language: str = "python"
+) -> Complete:
+    return Complete(1, document, language, "pri", suffix, trigger=trigger)
 
 
 def test_the_examples_in_the_module_hold() -> None:
@@ -43,17 +53,36 @@ def test_what_is_switched_off_says_by_which_setting(settings: Settings, reason: 
         ("9", INSIDE_WORD),
         ("é", INSIDE_WORD),
         ("漢", INSIDE_WORD),
+        ("\u0301cole", INSIDE_WORD),  # the accent belongs to the letter before the cursor
+        ("\u093f", INSIDE_WORD),
         ("", ""),
         (")", ""),
         (" nt", ""),
         ("\nnt", ""),
         ("-nt", ""),
+        ("$x", ""),
+        ("${x}", ""),
+        ("'", ""),
         ("😀", ""),
     ],
 )
 def test_the_inside_of_a_word_is_left_alone(suffix: str, reason: str) -> None:
-    assert Quiet().reason(request(suffix)) == reason
-    assert Quiet().reason(request(suffix, trigger="invoked")) == "", "who asks wants it there"
+    assert Quiet().reason(request(suffix), HERE) == reason
+    assert Quiet().reason(request(suffix, trigger="invoked"), HERE) == "", "who asks wants it there"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "language", "reason"),
+    [
+        ("-top: 0", "css", INSIDE_WORD),
+        ("-when x", "clojure", INSIDE_WORD),
+        ("- 1", "css", ""),
+        ("->x", "scheme", ""),
+        ("-top", "typescript", ""),
+    ],
+)
+def test_a_hyphen_is_inside_a_word_where_words_have_hyphens(suffix: str, language: str, reason: str) -> None:
+    assert Quiet().reason(request(suffix, language=language), HERE) == reason
 
 
 @pytest.mark.parametrize(
@@ -64,21 +93,22 @@ def test_the_inside_of_a_word_is_left_alone(suffix: str, reason: str) -> None:
         (["deletion", "deletion", "deletion"], ""),
         (["deletion"] * 9, ""),
         (["deletion", "insertion"], ""),
-        (["deletion", None], ""),
+        (["deletion", "paste"], ""),
         (["deletion"] * 3 + ["insertion", "deletion"], AFTER_DELETION),
-        ([None], ""),
+        (["paste"], ""),
         ([], ""),
     ],
 )
-def test_a_slip_that_is_put_right_is_not_talked_into(keys: list[Keystroke | None], reason: str) -> None:
+def test_a_slip_that_is_put_right_is_not_talked_into(keys: list[str], reason: str) -> None:
     quiet = Quiet()
     for key in keys:
-        quiet.edited(A, key)
-    assert quiet.reason(request()) == reason
-    assert quiet.reason(request(trigger="invoked")) == ""
-    assert quiet.reason(request(document="file:///b.py")) == "", "each document has its own keys"
+        quiet.edited(A, KEYS[key])
+    assert quiet.reason(request(), HERE) == reason
+    assert quiet.reason(request(trigger="invoked"), HERE) == ""
+    assert quiet.reason(request(document="file:///b.py"), HERE) == "", "each document has its own keys"
+    assert quiet.reason(request(), (0, 7)) == quiet.reason(request(), (9, 3)) == "", "the slip is not there"
     quiet.forget(A)
-    assert quiet.reason(request()) == ""
+    assert quiet.reason(request(), HERE) == ""
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,51 @@ async def test_who_asks_explicitly_where_it_is_switched_off_gets_nothing(
     assert asked(decoder) == []
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ({"enabled": False}, "suppressed:disabled"),
+        ({"languages": ["!python"]}, "suppressed:language"),
+        ({"exclude": ["a.py"]}, "suppressed:excluded"),
+    ],
+)
+@pytest.mark.parametrize("waits", [True, False], ids=["waits", "runs"])
+async def test_what_is_switched_off_while_it_is_asked_for_is_not_shown(
+    editor: Editor, decoder: ScriptedDecoder, option: dict[str, Any], reason: str, waits: bool
+) -> None:
+    # it was still shown; and null would leave what Neovim shows
+    decoder.reply = lambda _request: None
+    await opened(editor, "x = ▮", debounceMs=1000 * waits)
+    editor.type(2, 0, 4, "y")
+    editor.ask(1, 0, 5)
+    if not waits:
+        await decoder.next(Complete)
+    editor.settings({"draftline": option})
+    assert (await editor.answer(1))["result"] == {"items": []}
+    assert (await decoder.next(Silence)).reason == reason
+    assert [kept.reason for kept in editor.server.session.reasons] == [reason]
+    assert len(asked(decoder)) == 1 - waits
+
+
+async def test_a_change_of_other_settings_ends_no_request(editor: Editor, decoder: ScriptedDecoder) -> None:
+    decoder.reply = lambda _request: None
+    await opened(editor, "x = ▮")
+    editor.ask(1, 0, 4)
+    request = await decoder.next(Complete)
+    editor.settings({"draftline": {"maxTokens": 9, "languages": ["python"], "exclude": ["*.sql"]}})
+    decoder.send(Answer(request.id, "text"))
+    assert (await editor.item(1))["insertText"] == "text"
+
+
+async def test_a_deletion_keeps_only_its_own_place_quiet(editor: Editor, decoder: ScriptedDecoder) -> None:
+    await opened(editor, "x = 1▮\ny = \n")
+    delete(editor, 2, 0, 4)
+    editor.ask(1, 1, 4)
+    assert (await editor.item(1))["insertText"] == "text"
+    editor.ask(2, 0, 4)
+    assert (await editor.answer(2))["result"] == {"items": []}
+
+
 async def test_the_decoders_own_reasons_are_kept_and_not_told_back(editor: Editor, decoder: ScriptedDecoder) -> None:
     decoder.reply = lambda request: Answer(request.id, reason="nothing_left_after_trim")
     await opened(editor, "x = ▮")
@@ -262,6 +307,52 @@ async def test_a_request_that_is_overtaken_while_it_waits_costs_the_decoder_noth
     assert (await editor.answer(2))["result"] is None
     assert (await editor.item(3))["insertText"] == "text", "who asks explicitly does not wait"
     assert [request.trigger for request in asked(decoder)] == ["invoked"]
+
+
+async def test_who_leaves_while_a_request_waits_gets_one_reply_for_each(
+    editor: Editor, decoder: ScriptedDecoder
+) -> None:
+    await opened(editor, "▮\n", debounceMs=1000)
+    editor.type(2, 0, 0, "x")
+    editor.ask(1, 0, 1)
+    await asyncio.sleep(0)
+    editor.say(id=2, method="shutdown")
+    editor.say(method="$/cancelRequest", params={"id": 1})
+    assert await editor.code(1) == -32800
+    assert (await editor.answer(2))["result"] is None
+    assert asked(decoder) == []
+
+
+async def test_one_that_is_overtaken_and_cancelled_at_once_gets_one_reply(
+    editor: Editor, decoder: ScriptedDecoder
+) -> None:
+    decoder.reply = lambda _request: None
+    await opened(editor, "x = ▮")
+    editor.ask(1, 0, 4)
+    first = await decoder.next(Complete)
+    editor.ask(2, 0, 4)
+    for id in (1, 2, 1):
+        editor.say(method="$/cancelRequest", params={"id": id})
+    for id in (1, 2):
+        answer = await editor.answer(id)
+        assert answer.get("result") is None
+    assert await decoder.next(Cancel) == Cancel(first.id)
+    editor.say(method="$/cancelRequest", params={"id": 1})
+    decoder.reply = lambda request: Answer(request.id, "text")
+    editor.ask(3, 0, 4)
+    assert (await editor.item(3))["insertText"] == "text"
+
+
+async def test_a_decoder_that_dies_at_a_request_leaves_an_empty_answer(
+    editor: Editor, decoder: ScriptedDecoder
+) -> None:
+    decoder.reply = lambda _request: None
+    await opened(editor, "x = ▮")
+    editor.ask(1, 0, 4)
+    await decoder.next(Complete)
+    await decoder.crash()
+    assert (await editor.answer(1))["result"] == {"items": []}
+    assert [kept.reason for kept in editor.server.session.reasons] == ["decoder_gone"]
 
 
 async def test_a_request_whose_text_changed_while_it_waited_is_not_asked(

@@ -128,6 +128,37 @@ async def test_a_request_far_away_that_shows_nothing_is_read_ahead(
     assert (ahead.trigger, ahead.line, ahead.prefix[-3:]) == ("warm_up", 200, "\nva")
 
 
+async def test_a_text_that_comes_whole_does_not_tell_where_work_is(
+    editor: Editor, decoder: ScriptedDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lsp_server.warm_up.MIN_SECONDS", 0.0)
+    decoder.reply = lambda request: Answer(request.id, reason="model_wrote_nothing")
+    await editor.begin()
+    await editor.until_ready()
+    editor.open("")
+    for version in (2, 3, 4):
+        identifier = {"uri": A, "version": version}
+        change = {"text": LINES + "x = " + "1" * version}
+        editor.say(method="textDocument/didChange", params={"textDocument": identifier, "contentChanges": [change]})
+        editor.ask(version, 400, 4 + version)
+        await editor.answer(version)
+    await flushed(editor, decoder)
+    triggers = [asked.trigger for asked in decoder.of(Complete)]
+    assert triggers.count("automatic") == 3
+    assert triggers.count("warm_up") <= 1, "the first time there"
+
+
+async def test_an_excluded_document_is_not_where_work_goes_on(editor: Editor, decoder: ScriptedDecoder) -> None:
+    await editor.begin(options={"exclude": ["secret.py"]})
+    await editor.until_ready()
+    decoder.send(Status("loading", "loading llama"))
+    editor.open("c = 1\n")
+    editor.open("d = 1\n", uri="file:///secret.py")
+    editor.ask(1, 0, 5, uri="file:///secret.py")
+    await editor.answer(1)
+    assert editor.server.session._warm_up.latest == (A, 1)
+
+
 async def test_a_decoder_that_becomes_ready_reads_where_work_goes_on(editor: Editor, decoder: ScriptedDecoder) -> None:
     decoder.reply = lambda request: Answer(request.id, reason="loading")
     await editor.begin()
