@@ -3,12 +3,12 @@
 import re
 
 _OPENERS = {")": "(", "]": "[", "}": "{", '"': '"', "'": "'", "`": "`"}
-_GAINED = re.compile(r"""(?:\n[ \t]*)?[)\]}"'`]{1,8}""")
+_GAINED = re.compile(r"""(?:(?:\n[ \t]*)?[)\]}"'`]){1,8}""")
 _LINE_END = re.compile(r"\n[ \t]*(?=[)\]}])")
 _PIECE = re.compile(
     r"""
-    "(?:\\.|[^"\\\n])*"            # a string of one line is one piece, whatever brackets are in it
-    | '(?:[a-z]|static)\b(?!')      # a lifetime is no string
+    "(?:\\.|[^"\\\n])*"  # a string of one line is one piece, whatever brackets are in it
+    | (?:(?<=[&<])'[a-z]\w*|'static)\b(?!')  # a lifetime is no string
     | '(?:\\.|[^'\\\n])*'
     | .""",
     re.VERBOSE | re.DOTALL,
@@ -34,7 +34,7 @@ def gained_closers(old: str, new: str, typed: str, *, cut: int) -> str | None:
     if (most := _GAINED.match(new)) is None:
         return None
     for end in range(1, most.end() + 1):
-        if _behind(new, end, old, cut) and _closes(new[:end].strip(), typed):
+        if _behind(new, end, old, cut) and _closes(_marks(new[:end]), typed):
             return new[:end]
     return None
 
@@ -45,7 +45,7 @@ def before_closers(text: str, closers: str) -> str:
     >>> before_closers('f(x), ")") + 1', ")"), before_closers("return 1;\n}", "\n}"), before_closers("x", ")")
     ('f(x), ")"', 'return 1;', 'x')
     """
-    if mark := closers.strip():
+    if mark := _marks(closers):
         text = text[: _quote_end(text, mark) if mark[0] in "\"'`" else _bracket_end(text, mark[0])]
     return text.rstrip() if closers.startswith("\n") else text
 
@@ -53,6 +53,10 @@ def before_closers(text: str, closers: str) -> str:
 def _behind(new: str, end: int, old: str, cut: int) -> bool:
     """Whether `old` stands behind the first `end` characters; a text that was cut lost at its end what it gained."""
     return new[end:] == old[: cut - end]
+
+
+def _marks(closers: str) -> str:
+    return "".join(closers.split())
 
 
 def _closes(closers: str, typed: str) -> bool:

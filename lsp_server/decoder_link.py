@@ -143,16 +143,20 @@ class DecoderLink:
             await self._listen(connection)
             if not self._has_left:
                 self._on_status(CRASHED)
-        except (WireError, OSError) as error:
-            self._no_decoder = "decoder_unavailable"
-            self._on_status(Status("error", str(error)))
+        except WireError as error:
+            self._fail(str(error))
+        except OSError as error:
+            self._fail(f"the decoder cannot be reached: {error}; run `draftline doctor`")
         except Exception as error:  # a fault of ours must not look like a decoder that loads for ever
             logger.exception("connecting to the decoder failed")
-            self._no_decoder = "decoder_unavailable"
-            self._on_status(Status("error", f"connecting to the decoder failed: {error!r}; run `draftline doctor`"))
+            self._fail(f"connecting to the decoder failed: {error!r}; run `draftline doctor`")
         finally:
             self._conversation = None
             self._plan_retry(now(), stable=connected_at is not None and now() - connected_at >= STABLE_SECONDS)
+
+    def _fail(self, message: str) -> None:
+        self._no_decoder = "decoder_unavailable"
+        self._on_status(Status("error", message))
 
     async def _listen(self, connection: Connection) -> None:
         self._connection = connection

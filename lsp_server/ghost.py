@@ -89,13 +89,16 @@ class _Remembered:
         return replace(rest, text=before_closers(rest.text, closers)) if closers else rest
 
     def _typed(self, end: int, prefix: str, *, at_most: int) -> str | None:
-        """What stands between the first `end` characters and the cursor now; the most where the text repeats itself."""
+        """What stands between the first `end` characters and the cursor now.
+
+        Where the text no longer begins as it did, that is the most where it repeats itself.
+        """
+        if prefix.startswith(self.prefix[:end]):
+            return prefix[end:]
         far = max(len(self.prefix) - NEARBY, 0)
         above, near = self.prefix[:far], self.prefix[far:end]
-        start = prefix.find(near, max(len(prefix) - len(near) - at_most, 0)) if above else 0
-        if start < 0 or not prefix.startswith(near, start) or not _is_above(above, prefix[:start]):
-            return None
-        return prefix[start + len(near) :]
+        start = prefix.find(near, max(len(prefix) - len(near) - at_most, 0)) if above else -1
+        return prefix[start + len(near) :] if start >= 0 and _is_above(above, prefix[:start]) else None
 
 
 def _is_above(old: str, new: str) -> bool:
@@ -129,6 +132,8 @@ def _rest(text: str, typed: str, blanks: str) -> Shown:
     (Shown(text='urn x', replaces=0), Shown(text='', replaces=0))
     >>> _rest("\n    return x", "\n        ", ""), _rest("return x", "    ", "")
     (Shown(text='    return x', replaces=8), Shown(text='', replaces=0))
+    >>> _rest("\n\n    return x", "\n    ", "")  # what does not begin with the blanks is no ghost text in VS Code
+    Shown(text='\n    return x', replaces=0)
     """
     if text.startswith(typed):
         return Shown(text[len(typed) :])
@@ -136,7 +141,8 @@ def _rest(text: str, typed: str, blanks: str) -> Shown:
         return Shown(text, replaces=len(typed))
     above, line_end, indent = typed.rpartition("\n")
     if line_end and not indent.strip(" \t") and text.startswith(above + line_end):
-        return Shown(text[len(above) + 1 :], replaces=len(indent))
+        left = text[len(above) + 1 :]
+        return Shown(left, replaces=0 if left.startswith("\n") else len(indent))
     return Shown()
 
 

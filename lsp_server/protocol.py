@@ -148,7 +148,7 @@ class Protocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, forget, args, kwargs)
 
     def _send_handler_result(self, future: "Future[Any]", *, msg_id: Id) -> None:
-        """As pygls, but only our own faults are logged, and neither a traceback nor a value, which may be code, is sent."""
+        """As pygls, but only our own faults are logged; the editor gets no traceback, and no value: it may be code."""
         if future.cancelled():
             self._refuse(msg_id, JsonRpcRequestCancelled("the request was cancelled"))
         elif (error := future.exception()) is None:

@@ -15,11 +15,11 @@ from lsp_server.ghost import Ghost
 from lsp_server.keystroke import keystroke
 from lsp_server.latest import Latest
 from lsp_server.notebooks import Notebooks
+from lsp_server.open_documents import OpenDocuments
 from lsp_server.quiet import EXCLUDED, Quiet, switched_off
 from lsp_server.reasons import Reasons
 from lsp_server.request import completion_request
 from lsp_server.rhythm import Rhythm
-from lsp_server.screen import Screen
 from lsp_server.selection import Selection
 from lsp_server.settings import Settings
 from lsp_server.suggestion import Suggestion
@@ -59,14 +59,12 @@ class Session:
         self._on_excluded = on_excluded
         self._converts_line_ends = converts_line_ends
         self._initial_settings = settings
-        self._encoding: Encoding = encoding
-        self._documents: dict[str, Document] = {}
-        self._shared: dict[str, Document] = {}
-        """Those of the documents that the decoder may see."""
-        self.notebooks = Notebooks(self._shared)
+        self._documents = OpenDocuments(
+            encoding, OwnPatterns(settings.exclude), on_shared=self._share, on_withheld=self._withhold
+        )
+        self.notebooks = Notebooks(self._documents.shared)
         """In which order the cells of notebooks are; their texts are documents."""
-        self._screen = Screen(OwnPatterns(settings.exclude), self._share)
-        self._link = DecoderLink(connect, self._shared, self._follow, on_unsent=on_excluded)
+        self._link = DecoderLink(connect, self._documents.shared, self._follow, on_unsent=on_excluded)
         self._latest = Latest()
         self._ghost = Ghost()
         self._rhythm = Rhythm()
@@ -83,21 +81,15 @@ class Session:
     def configure(self, options: object) -> tuple[str, ...]:
         """Lays `options` over the settings of `initialize`; returns a sentence for each that was not understood."""
         self.settings = self._initial_settings.updated(options)
-        self._screen.follow(OwnPatterns(self.settings.exclude))
-        for uri, document in self._documents.items():
-            self._share(uri)
+        self._documents.exclude(OwnPatterns(self.settings.exclude))
+        for document in self._documents:
             if not self.settings.want(document.language_id):
-                self._latest.supersede(uri)
+                self._latest.supersede(document.uri)
         return self.settings.problems
 
     def open(self, item: TextDocumentItem) -> None:
         """A document has been opened; one open already is replaced."""
-        self._documents[item.uri] = Document(
-            item.uri, item.language_id, item.version, item.text, encoding=self._encoding
-        )
-        self._withhold(item.uri)
-        self._screen.open(item.uri)
-        self._share(item.uri)
+        self._documents.open(item)
 
     def change(self, uri: str, version: int, changes: Iterable[Change]) -> None:
         """A document has been edited; a change to one that is not open is ignored."""
@@ -107,7 +99,7 @@ class Session:
         edits = document.apply(changes, version)
         self._quiet.edited(uri, edits)
         self._rhythm.changed(_now(), keystroke(edits))
-        if uri in self._shared:
+        if uri in self._documents.shared:
             self._link.buffer_edited(BufferEdited(uri, base_version, version, edits))
             for edit in edits[-1:]:
                 self._work_at(uri, (edit.start_line, edit.start_column))
@@ -115,10 +107,8 @@ class Session:
     def close(self, uri: str) -> None:
         """A document has been closed; what is asked about it gets no answer."""
         self._latest.supersede(uri)
-        self._screen.close(uri)
-        self._documents.pop(uri, None)
+        self._documents.close(uri)
         self._quiet.forget(uri)
-        self._withhold(uri)
 
     async def complete(self, params: InlineCompletionParams) -> tuple[Suggestion, ...]:
         """What to show, best first; empty where there is nothing, for a reason that `reasons` then knows.
@@ -134,13 +124,12 @@ class Session:
         invoked = params.context.trigger_kind == InlineCompletionTriggerKind.Invoked
         selection = Selection.of(document, place, params)
         request = selection.taken(self._request(document, place, "invoked" if invoked else "automatic"))
-        asked = Asked(request, document, document.version, place)
+        asked = Asked.of(request, document, place)
         answer = await self._answer(asked)
-        if self._documents.get(uri) is not document or asked.is_outdated:
-            answer = None
-        elif answer is None and (reason := self._forbidden(request)):
-            answer = self._silence(request, reason)
-        if answer is None:
+        is_current = self._documents.get(uri) is document and not asked.is_outdated
+        if is_current and answer is None:
+            answer = self._refused(request)
+        if answer is None or not is_current:
             self.reasons.note(uri, "superseded")
             raise OutdatedError
         if not answer.text:
@@ -156,7 +145,7 @@ class Session:
     async def aclose(self) -> None:
         """Leaves the decoder."""
         self._latest.supersede_all()
-        await self._screen.aclose()
+        await self._documents.aclose()
         await self._link.aclose()
 
     def _request(self, document: Document, place: tuple[int, int], trigger: Trigger) -> Complete:
@@ -173,7 +162,7 @@ class Session:
         request = asked.request
         if reason := switched_off(self.settings, request.language):
             return self._silence(request, reason)
-        if request.document in self._shared and (left := self._ghost.rest(request)) is not None:
+        if request.document in self._documents.shared and (left := self._ghost.rest(request)) is not None:
             self._latest.supersede(request.document)
             return left
         quiet = self._quiet.reason(request, asked.place)  # now: what is typed later is another request's
@@ -182,20 +171,19 @@ class Session:
     async def _ask(self, asked: Asked, quiet: str) -> Answer | None:
         """None where the text changed before the decoder was asked."""
         request = asked.request
-        verdict = await self._screen.settled(request.document)
+        verdict = await self._documents.settled(request.document)
         if verdict.excluded:
             self._on_excluded(f"{EXCLUDED}: {request.document} is not completed: {verdict.because}")
             return self._silence(request, EXCLUDED)
         if quiet:
             return self._silence(request, quiet)
         wait = self._rhythm.delay(_now(), is_urgent=asked.is_urgent, fixed_ms=self.settings.debounce_ms)
-        if wait > 0:
-            await asyncio.sleep(wait)
-            if asked.is_outdated:
-                return None
+        await asyncio.sleep(wait)  # also for no time: what came together with the request is handled first
+        if asked.is_outdated:
+            return None
         began = _now()
         answer = await self._link.complete(request)
-        if answer.text and request.document in self._shared:
+        if answer.text and request.document in self._documents.shared:
             self._ghost.remember(request, answer)
             if request.trigger == "automatic":
                 self._rhythm.answered(_now() - began)
@@ -203,14 +191,15 @@ class Session:
 
     def _silence(self, request: Complete, reason: str) -> Answer:
         """An empty answer without the decoder, which is told why, and of what is kept from it no more than the name."""
-        language = request.language if request.document in self._shared else ""
+        language = request.language if request.document in self._documents.shared else ""
         self._link.tell(Silence(request.document, language, reason))
         return Answer(request.id, reason=reason)
 
-    def _forbidden(self, request: Complete) -> str:
-        """The reason for which the document gets nothing now; "" where it may."""
-        is_excluded = self._screen.verdict(request.document).excluded
-        return switched_off(self.settings, request.language) or (EXCLUDED if is_excluded else "")
+    def _refused(self, request: Complete) -> Answer | None:
+        """The answer where changed settings have ended a request; None where a newer one has."""
+        is_excluded = self._documents.verdict(request.document).excluded
+        reason = switched_off(self.settings, request.language) or (EXCLUDED if is_excluded else "")
+        return self._silence(request, reason) if reason else None
 
     def _explain(self, uri: str, reason: str) -> None:
         self.reasons.note(uri, reason)
@@ -227,12 +216,13 @@ class Session:
     def _work_at(self, uri: str, place: tuple[int, int], *, is_answered: bool = False) -> None:
         """Somebody works there; the decoder reads that unless it just has."""
         is_whole = place == (0, 0)  # also where a text came as a whole, which does not tell where somebody works
-        if uri in self._shared and not is_whole and self._warm_up.at(uri, place[0]) and not is_answered:
+        is_new = uri in self._documents.shared and not is_whole and self._warm_up.at(uri, place[0])
+        if is_new and not is_answered:
             self._read_ahead(uri, place)
 
     def _read_ahead(self, uri: str, place: tuple[int, int]) -> None:
         """Has the decoder read the text up to `place`, if it has nothing else to do for this document."""
-        document = self._shared.get(uri)
+        document = self._documents.shared.get(uri)
         if document is None or not self._is_ready or self._latest.is_running(uri):
             return
         line = min(place[0], len(document.lines) - 1)
@@ -240,24 +230,19 @@ class Session:
         if request.prefix.strip() and self.settings.want(document.language_id) and self._warm_up.due(_now()):
             self._latest.run_unwatched(uri, self._link.complete(request))
 
-    def _share(self, uri: str) -> None:
-        """Brings what the decoder has of a document in line with the verdict on it."""
-        if self._screen.verdict(uri).excluded is not False:
-            if uri in self._shared:
-                self._latest.supersede(uri)
-            self._withhold(uri)
-        elif uri not in self._shared:
-            document = self._shared[uri] = self._documents[uri]
-            self._link.buffer_opened(uri)
-            place = opening_place(document)
-            self._warm_up.at(uri, place[0])
-            self._read_ahead(uri, place)
+    def _share(self, document: Document) -> None:
+        """The decoder may see a document."""
+        self._link.buffer_opened(document.uri)
+        place = opening_place(document)
+        self._warm_up.at(document.uri, place[0])
+        self._read_ahead(document.uri, place)
 
     def _withhold(self, uri: str) -> None:
+        """The decoder must no longer see a document: nothing about it runs, or is kept."""
+        self._latest.supersede(uri)
         self._ghost.forget(uri)
         self._warm_up.forget(uri)
-        if self._shared.pop(uri, None) is not None:
-            self._link.buffer_closed(uri)
+        self._link.buffer_closed(uri)
 
 
 def _now() -> float:

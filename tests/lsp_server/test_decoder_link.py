@@ -146,14 +146,17 @@ async def test_a_decoder_that_cannot_be_reached_is_told_once_and_not_tried_at_ev
     assert Status("error", "no model; run `draftline doctor`") in editor.statuses
 
 
-async def test_a_fault_of_ours_on_the_way_to_the_decoder_is_told() -> None:
-    # a user without a home directory saw "loading" for ever
+@pytest.mark.parametrize("fault", [RuntimeError("no home directory"), PermissionError(13, "no home directory")])
+async def test_a_fault_on_the_way_to_the_decoder_is_told_with_a_remedy(fault: Exception) -> None:
+    # a user without a home directory saw "loading" for ever, one without permissions a bare "[Errno 13]"
     async def connect() -> Connection:
-        raise RuntimeError("Could not determine home directory.")
+        raise fault
 
     editor = Editor(connect)
     await editor.until_reason_is("decoder_unavailable")
-    assert "home directory" in editor.statuses[-1].message
+    assert editor.statuses[-1].state == "error"
+    assert "no home directory" in editor.statuses[-1].message
+    assert editor.statuses[-1].message.endswith("; run `draftline doctor`")
     await editor.link.aclose()
 
 

@@ -141,13 +141,16 @@ async def test_while_git_thinks_nothing_is_sent_and_nothing_waits(
     await editor.until_ready()
     editor.open(MARKER, uri=slow)
     editor.type(2, 0, 0, "more", slow)
+    editor.ask(0, 0, 0, uri=slow)
     editor.ask(1, 0, 0, uri=slow)
+    assert (await editor.answer(0))["result"] is None, "overtaken"
     editor.open("x")
     editor.ask(2, 0, 1)
     assert (await editor.item(2))["insertText"] == "text"
     editor.say(method="textDocument/didClose", params={"textDocument": {"uri": slow}})
     assert (await editor.answer(1))["result"] is None
     await flushed(editor, decoder)
+    assert decoder.of(Silence) == [], "what is not known to be excluded is not called so"
     assert "zz-marker" not in str(decoder.received)
 
 

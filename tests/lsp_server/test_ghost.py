@@ -105,6 +105,11 @@ def test_text_that_repeats_itself_is_not_offered_again_when_it_was_accepted(abov
     assert ghost(above + "▮", "a\na\n").rest(request(above + "a\na\n▮")) is None
 
 
+def test_text_that_repeats_itself_can_be_typed_along() -> None:
+    # the place was looked for, and the first that looked the same was taken
+    assert ghost("a\n" * NEARBY + "▮", "a\nb").rest(request("a\n" * NEARBY + "a▮")) == Answer(7, "\nb")
+
+
 @pytest.mark.parametrize(
     ("began", "text", "now", "taken"),
     [
@@ -127,6 +132,8 @@ def test_text_that_repeats_itself_is_not_offered_again_when_it_was_accepted(abov
         ("f {▮}\n", "\n    a;\n    b;", "f {\n    a▮\n}\n", "f {\n    a;\n    b;\n}\n"),
         ("f {▮}\n", "\n    a;\n    b;", "f {\n    a;▮\n\n}\n", None),
         ("f▮}\n", "(a)", "f▮\n}\n", None),  # it was no Enter of the text's own
+        ("f▮\n", "(() => {\n    g(a);\n});", "f(() => {\n    g(▮)\n})\n", "f(() => {\n    g(a)\n})\n"),
+        ("f▮\n", "(() => {\n    g(a);\n});", "f(() => {\n    g(a);▮\n});\n", None),
         ("▮", "fn f<'a>(x: &'a str) -> &'a str {", "fn f<'a>(▮)", "fn f<'a>(x: &'a str)"),
         ("▮", "f('a)', b) + 1", "f(▮)", "f('a)', b)"),
         # what the text itself leaves open stays as it is

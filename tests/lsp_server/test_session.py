@@ -273,7 +273,8 @@ async def test_a_change_of_other_settings_ends_no_request(editor: Editor, decode
     assert (await editor.item(1))["insertText"] == "text"
 
 
-async def test_a_deletion_keeps_only_its_own_place_quiet(editor: Editor, decoder: ScriptedDecoder) -> None:
+@pytest.mark.usefixtures("decoder")
+async def test_a_deletion_keeps_only_its_own_place_quiet(editor: Editor) -> None:
     await opened(editor, "x = 1▮\ny = \n")
     delete(editor, 2, 0, 4)
     editor.ask(1, 1, 4)
@@ -398,3 +399,18 @@ async def test_five_keys_in_a_row_get_one_reply_each_and_the_last_its_own_text(
     for id in range(1, 5):
         assert (await editor.answer(id)).get("result") is None
     assert [cancel.id for cancel in decoder.of(Cancel)] == [request.id for request in decoder.of(Complete)[:-1]]
+
+
+async def test_a_text_that_shrinks_right_behind_a_request_overtakes_it(
+    editor: Editor, decoder: ScriptedDecoder
+) -> None:
+    # both messages came in one read, and the request looked at a line that was gone
+    await opened(editor, "a\nb\nc\n▮")
+    editor.ask(1, 3, 0)
+    change = {"text": "a"}
+    identifier = {"uri": A, "version": 2}
+    editor.say(method="textDocument/didChange", params={"textDocument": identifier, "contentChanges": [change]})
+    assert (await editor.answer(1))["result"] is None
+    assert asked(decoder) == [], "what is outdated already costs the decoder nothing"
+    editor.ask(2, 0, 1)
+    assert (await editor.item(2))["insertText"] == "text"
