@@ -48,8 +48,8 @@ def explain(
         out.print(f"{found.status.state}: {found.status.message}", markup=False)
     if entries:
         # a pipe has no width to fit: the rows stay whole
-        console = out if out.is_terminal else Console(width=_PIPE_WIDTH, highlight=False, emoji=False)
-        console.print(_table(entries))
+        width = out.width if out.is_terminal else _PIPE_WIDTH
+        Console(width=width, highlight=False, emoji=False).print(_table(entries, width // 3))
     else:
         out.print(_nothing(file), markup=False)
 
@@ -107,12 +107,13 @@ def _nothing(file: Path | None) -> str:
     return f"nothing recorded {about}: every request since the decoder started has shown something, or there was none"
 
 
-def _table(entries: Iterable[Reason]) -> Table:
+def _table(entries: Iterable[Reason], file_width: int) -> Table:
+    """file_width: most characters of a file's name, so that there is room for the reason."""
     table = Table("when", "file", "why, and what to do", box=None, pad_edge=False)
     for column in table.columns[:2]:
         column.no_wrap = True
     for entry in entries:
-        cells = (_ago(entry.seconds_ago), _shown(entry.document), explanation(entry.reason))
+        cells = (_ago(entry.seconds_ago), _end(_shown(entry.document), file_width), explanation(entry.reason))
         table.add_row(*(Text(cell) for cell in cells))
     return table
 
@@ -126,6 +127,14 @@ def _ago(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)} {unit} ago"
     return f"{int(seconds)} s ago"
+
+
+def _end(text: str, most: int) -> str:
+    """
+    >>> _end("a/b.py", 6), _end("a/b/c.py", 6)
+    ('a/b.py', '…/c.py')
+    """
+    return text if len(text) <= most else f"…{text[len(text) - most + 1 :]}"
 
 
 def _shown(document: str) -> str:

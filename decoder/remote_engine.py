@@ -134,16 +134,19 @@ class RemoteEngine:
 
     def _begin(self, request: Complete, prompt: str, sampling: Sampling) -> Writing:
         """Raises RemoteError where the server is left in peace."""
-        self._breaker.enter()
+        is_probe = self._breaker.enter()
         ask = Ask(prompt, request.max_tokens, sampling, self._stops)
         written = Written.after(request, reads_suffix=self._prompts.family.reads_suffix)
-        writing = Writing(self._pieces(ask), written, sampling, on_over=self._over)
+        writing = Writing(
+            self._pieces(ask), written, sampling, on_over=lambda over: self._over(over, is_probe=is_probe)
+        )
         self._open.add(writing)
         return writing
 
-    def _over(self, writing: Writing) -> None:
+    def _over(self, writing: Writing, *, is_probe: bool) -> None:
         self._open.discard(writing)
-        self._breaker.abandoned()
+        if is_probe:
+            self._breaker.abandoned()
 
     async def _pieces(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         """What the server writes, with the breaker told how it went."""

@@ -1,5 +1,6 @@
 """Where a completion ends: decided on the text so far, while decoding."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -21,6 +22,7 @@ from drafting.syntax import Grammar
 _MOST_LINES = 8
 """A single line that opens a bracket may go on for so many lines to close it."""
 
+_BARE_COMMENT = re.compile(r"(?:\s|#|//)*")
 _WITHOUT_CONSTRUCTS = ("markdown", "yaml", "html", "toml")
 
 
@@ -95,7 +97,9 @@ class Stopping:
         if around.below:
             text = before_next_line(text, placed.above, around)
         text = text.rstrip()
-        if not text or placed.above == around.above:
+        if _BARE_COMMENT.fullmatch(text):
+            return Shown()
+        if placed.above == around.above:
             return Shown(text)
         return Shown(placed.above + text, len(around.above))
 
@@ -153,7 +157,9 @@ class Stopping:
         """As `end`, of a text without a marker. The last line is not complete."""
         if not self.block:
             return self._end_of_line(text)
-        return None if is_undecided(text, self.around) else self._end_of_block(text)
+        if is_undecided(text, self.around):
+            return None
+        return self._end_of_block(text) if "\n" not in text or self._placed(text).fits else 0
 
     def _end_of_line(self, text: str) -> int | None:
         """The end of the first line with text, or of the one that closes the brackets which that has opened."""

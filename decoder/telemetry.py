@@ -6,7 +6,7 @@ import secrets
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, Literal
 
 import msgpack
 
@@ -15,6 +15,8 @@ from decoder.wire.messages import Answer, Complete, Feedback
 RECORD_VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024
 _SALT_BYTES = 16
+
+Unanswered = Literal["given_up", "ahead"]
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +28,7 @@ class TelemetryLog:
     A record is a map with `v`, `kind`, `time` (seconds since 1970) and `run`. An `answer` adds document (a salted
     hash), language, model, trigger, finish, reason, timings_ms, tokens, speculation, shown_characters, draft and gamma
     (asked for, or None); a `feedback` adds the `outcome`. `run` (of the decoder), `client` and `request` together name
-    an answer.
+    an answer. An `unanswered` adds language, why and steps: passes of the target that are in no answer.
     """
 
     path: Path
@@ -67,6 +69,10 @@ class TelemetryLog:
     def feedback(self, client: int, message: Feedback) -> None:
         """Records what the person did with an answer."""
         self._append("feedback", {"client": client, "request": message.id, "outcome": message.outcome})
+
+    def unanswered(self, language: str, why: Unanswered, num_steps: int) -> None:
+        """Records steps for an answer that was given up, or ahead of one that may be wanted next."""
+        self._append("unanswered", {"language": language, "why": why, "steps": num_steps})
 
     def _append(self, kind: str, fields: dict[str, Any]) -> None:
         head = {"v": RECORD_VERSION, "kind": kind, "time": round(time.time(), 3), "run": self.run}

@@ -1,6 +1,5 @@
 """What happens to a request on the model's thread: the text that is written follows the person who types."""
 
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from decoder.cursor_syntax import in_comment
 from decoder.drafters import Drafters
 from decoder.healing import TokenHealing
 from decoder.model_thread import Work
+from decoder.passage import Passage, due_time, write_passage
 from decoder.prompt import Anchor, Prompt, PromptBuilder
 from decoder.run import Run
 from decoder.sampler import Sampler
@@ -21,7 +21,7 @@ from decoder.shared_target import SharedTarget
 from decoder.stopping import Stopping
 from decoder.tally import Tally
 from decoder.tokenizer import Tokenizer
-from decoder.wire.messages import Answer, Complete, Finish, Sampling, Shown, Timings, TokenCounts
+from decoder.wire.messages import Answer, Complete, Sampling, Shown, Timings, TokenCounts
 from decoder.written import Written
 from drafting.prefix_cache import PrefixCache
 from drafting.syntax import Grammar
@@ -45,16 +45,6 @@ class Served:
     answer: Answer
     run: Run | None = None
     end: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """A part of a run's text, up to `end` in it. written: whether there was anything to see, be it beyond the end."""
-
-    text: str
-    finish: Finish
-    end: int
-    written: bool
 
 
 class Writer:
@@ -114,11 +104,12 @@ class Writer:
     def _answer(self, request: Complete, asked: float) -> Work[Served]:
         started = time.perf_counter()
         run, offset = self._follow(request)
+        _remember(self._runs, request.document, run)
         num_cached = yield from self._shared.hold(run)
         read = time.perf_counter()
         num_prompt = run.num_prompt_tokens(offset)
-        stopping, tally, due = Stopping.of(request, self._grammar(request)), Tally(), _due(request, asked, read)
-        passage = yield from self._write(run, offset, stopping, tally, due)
+        stopping, tally, due = Stopping.of(request, self._grammar(request)), Tally(), due_time(request, asked, read)
+        passage = yield from write_passage(run, offset, stopping, self._drafters, tally, due)
         written = time.perf_counter()
         found = [stopping.trim(passage.text)]
         if request.candidates > 1:
@@ -171,7 +162,6 @@ class Writer:
         offset = run.offset(request) if run else None
         if run is None or offset is None:
             run, offset = self._run(request, self._prompt(request)), 0
-        _remember(self._runs, request.document, run)
         run.request = self._drafters.permitted(request)
         return run, offset
 
@@ -195,25 +185,6 @@ class Writer:
         _remember(self._anchors, request.document, prompt.anchor)
         return prompt
 
-    # What is written
-
-    def _write(self, run: Run, offset: int, stopping: Stopping, tally: Tally, due: float) -> Work[_Passage]:
-        """Goes on until the text from `offset` on is complete, or as long as was asked for, or the time is over."""
-        run.limit = run.num_tokens_before(offset) + run.request.max_tokens
-        while True:
-            text = run.text_of(run.limit)[offset:]
-            if (end := stopping.end(text)) is not None:
-                return _Passage(text[:end], "stop", offset + end, bool(text.strip()))
-            if time.perf_counter() > due and (end := stopping.so_far(text)):
-                return _Passage(text[:end], "deadline", offset + end, written=True)
-            step = run.step() if len(run.tokens) < run.limit else None
-            if step is None:
-                ended = run.written.ended and len(run.tokens) <= run.limit
-                return _Passage(text, "stop" if ended else "length", offset + len(text), bool(text.strip()))
-            tally.add(step)
-            self._drafters.learn(step)
-            yield
-
     def _find_others(
         self, request: Complete, asked: float, run: Run, offset: int, stopping: Stopping, found: list[Shown]
     ) -> Work[None]:
@@ -223,10 +194,10 @@ class Writer:
             begun = time.perf_counter()
             if len(found) == request.candidates or (request.deadline_ms and begun > asked + request.deadline_ms / 1000):
                 return
-            other = self._run(_sampled(request, number), prompt)
+            other = self._run(_sampled(run.request, number), prompt)
             yield from self._shared.hold(other)
-            due = _due(request, begun, time.perf_counter())
-            passage = yield from self._write(other, 0, stopping, Tally(), due)
+            due = due_time(request, begun, time.perf_counter())
+            passage = yield from write_passage(other, 0, stopping, self._drafters, Tally(), due)
             shown = stopping.trim(passage.text)
             if shown.text and shown not in found:
                 found.append(shown)
@@ -247,13 +218,7 @@ def _sampled(request: Complete, number: int) -> Complete:
     return replace(request, sampling=replace(sampling, temperature=temperature, seed=seed))
 
 
-def _due(request: Complete, asked: float, read: float) -> float:
-    """When the time for one candidate is over; half of it is always for writing, however long the prompt took."""
-    budget = request.deadline_ms / 1000 / max(1, request.candidates)
-    return max(asked + budget, read + budget / 2) if budget else math.inf
-
-
-def _why_empty(passage: _Passage) -> str:
+def _why_empty(passage: Passage) -> str:
     return "nothing_left_after_trim" if passage.written else "model_wrote_nothing"
 
 

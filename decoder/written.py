@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 
 from decoder.blank_line import prompted_prefix
-from decoder.wire.messages import Complete
+from decoder.wire.messages import SUFFIX_CHARACTERS, Complete
 from drafting.lines import to_lf
 
 _HEAD = 240
 """So many characters find the place of a window that begins later in the text."""
+
+_SUFFIX = SUFFIX_CHARACTERS // 2
+"""So much of the suffix is compared: what was sent of it ends elsewhere when the cursor has moved on."""
 
 _CLOSERS = ")]}>\"'`"
 """What editors insert by themselves when its opener is typed."""
@@ -56,8 +59,6 @@ class Written:
         return prefix[len(self.prefix) - begin :]
 
     def _same_suffix(self, suffix: str) -> bool:
-        """Windows may end differently; a closer that the editor has inserted makes no difference."""
-        return any(
-            suffix[skipped:].startswith(self.suffix) or (bool(suffix) and self.suffix.startswith(suffix[skipped:]))
-            for skipped in range(2 if suffix[:1] in tuple(_CLOSERS) else 1)
-        )
+        """A closer that the editor has inserted makes no difference."""
+        begins = (0, 1) if suffix[:1] in tuple(_CLOSERS) else (0,)
+        return any(suffix[begin : begin + _SUFFIX] == self.suffix[:_SUFFIX] for begin in begins)

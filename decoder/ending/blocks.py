@@ -1,8 +1,10 @@
 """Where a block ends: the syntax tree decides where it is free of errors, else indentation."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
+from decoder.ending.closers import unmatched_closers
 from decoder.ending.constructs import Belonging, Constructs
 from decoder.ending.indentation import width
 from decoder.ending.words import OPENERS, begins_anew, branches, closes, may_branch
@@ -51,6 +53,8 @@ class Block:
         return is_deeper or self._belonging(lines) == "on"
 
     def _of_body(self, lines: Sequence[str], margin: int) -> Verdict | None:
+        if width(lines[-1]) > margin and self._holds(lines[-1]):
+            return None
         belonging = self._belonging(lines)
         if belonging:
             return _VERDICTS[belonging]
@@ -71,8 +75,22 @@ class Block:
         line = lines[-1]
         return None if width(line) == margin and (closes(line) or branches(line)) else "before"
 
+    def _holds(self, deeper: str) -> bool:
+        """Whether a line that is indented further is within the block for certain, so that no tree has to tell."""
+        ends_value = self._above.rstrip().endswith(":") and deeper.rstrip().endswith(";")  # a ? b :
+        return self._above.rstrip().endswith(_OPENERS) and not ends_value and not _may_close(deeper)
+
     def _belonging(self, lines: Sequence[str]) -> Belonging | None:
         return self._constructs.judge(lines) if self._constructs else None
+
+
+_OPENERS = ("{", "(", "[", ":", " then", " do", "begin")
+"""What goes on to a closer, or as far as lines are indented further."""
+
+
+@lru_cache(maxsize=1024)
+def _may_close(line: str) -> bool:
+    return closes(line) or unmatched_closers(line).total() > 0
 
 
 _VERDICTS: dict[Belonging, Verdict | None] = {"on": None, "closed": "after", "apart": "before"}

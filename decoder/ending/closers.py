@@ -31,7 +31,7 @@ def without_closers(text: str, above: str, rest: str, below: str) -> str:
     >>> without_closers("x))", above="print(len(", rest=")", below="")
     'x)'
     """
-    there = _unmatched_closers(rest) if rest.strip() else _leading_closers(above, below)
+    there = unmatched_closers(rest) if rest.strip() else _leading_closers(above, below)
     if not there:
         return text
     missing = unclosed_openers(above)
@@ -42,7 +42,7 @@ def without_closers(text: str, above: str, rest: str, below: str) -> str:
     return text[: _excess(shown + text, {closer: missing[closer] for closer in there}, own_margin) - len(shown)]
 
 
-def _unmatched_closers(line: str) -> Counter[str]:
+def unmatched_closers(line: str) -> Counter[str]:
     """Closers in a line that the line itself does not open."""
     depth: Counter[str] = Counter()
     found: Counter[str] = Counter()

@@ -1,5 +1,6 @@
 """Blanks at the beginning of what was written: only those that the line has already may go, and nothing is rounded."""
 
+import re
 from collections.abc import Set
 
 from decoder.ending.words import OPENERS
@@ -7,6 +8,9 @@ from decoder.ending.words import OPENERS
 _TAB = 4
 CONTINUED = (*OPENERS, ",", "\\", *"+-*/=|&")
 """After a line that ends so, a line may be indented further."""
+
+_BRACELESS = re.compile(r"(?:\} *)?(?:else|(?:else )?(?:if|for|foreach|while)\b.*\))")
+"""A line of C and its kin whose body is the next one."""
 
 _OPENING_SIGNS = "_\"'`@$([{"
 
@@ -54,7 +58,7 @@ def is_level(column: int, margin: int, previous: str, levels: Set[int]) -> bool:
     """Whether a line at `margin` may well go on to `column`: to an outer level, or into what the line before opens."""
     if column <= width(previous):
         return column in levels
-    if not previous.rstrip().endswith(CONTINUED):
+    if not previous.rstrip().endswith(CONTINUED) and not _BRACELESS.fullmatch(previous.strip()):
         return False
     return margin <= width(previous) or (column in levels and margin not in levels)
 

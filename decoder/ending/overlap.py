@@ -1,7 +1,7 @@
 """What already stands behind the cursor: on its line, and on the next one."""
 
 from decoder.ending.lines_around import LinesAround
-from decoder.ending.words import CLOSERS, OPENERS
+from decoder.ending.words import CLOSERS, OPENERS, branches
 
 _QUOTES = "\"'`"
 _LONGEST_OVERLAP = 200
@@ -43,6 +43,8 @@ def before_next_line(text: str, above: str, around: LinesAround) -> str:
 
 def _is_sibling(following: str, around: LinesAround) -> bool:
     """Whether the line that follows makes something new of a line that only begins something, such as `@Test`."""
+    if branches(around.below.lstrip(" \t" + CLOSERS)):  # no construct has the same branch twice
+        return False
     begins = around.below.endswith((*OPENERS, ",")) or around.below.lstrip().startswith(("@", "#["))
     return begins and bool(following.strip()) and not around.second.startswith(following.rstrip())
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decoder.ending.closers import unclosed_openers
+from decoder.ending.closers import unclosed_openers, unmatched_closers
 from decoder.ending.indentation import CONTINUED, is_level, width
 from decoder.ending.lines_around import LinesAround
 from decoder.ending.words import CLOSERS, OPENERS, branches, closes, may_branch
@@ -17,6 +17,11 @@ _DEFINITION = re.compile(
     r"(?:def|class|func|fn|fun|function|struct|enum|impl|interface|trait|type|import|from|module|namespace|package|export)\b"
     r"(?!\s*[=.(])|if __name__"
 )
+_DIRECTIVE = re.compile(r"#(?:if|ifdef|ifndef|elif|else|endif|include|define|undef|pragma)\b")
+_KEY = re.compile(r"[\w.-]+:(?:\s|$)")
+_BARE_KEY = re.compile(r"(?!(?:try|else|finally|do|default|public|private|protected):)[\w.-]+:")
+"""A mapping without brackets, as in YAML."""
+
 _COMMENTS = ("#", "//", "/*", "--")
 _LABEL = re.compile(r"(?:case\b.*|default|public|private|protected|\w+):$")
 _ENDED_BY_WORD = re.compile(
@@ -28,10 +33,14 @@ _ENDED_BY_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """above: what the first line begins with. begin: so much of the written text is in it, or of no use."""
+    """above: what the first line begins with. begin: so much of the written text is in it, or of no use.
+
+    fits: whether the line has a place here at all.
+    """
 
     above: str
     begin: int = 0
+    fits: bool = True
 
 
 def place(written: str, around: LinesAround) -> Placed:
@@ -46,7 +55,9 @@ def place(written: str, around: LinesAround) -> Placed:
         return Placed(typed, len(typed if first.startswith(typed) else blanks))
     column, margin = width(blanks + "x"), width(typed + "x")
     if column < margin:
-        return Placed(blanks, len(blanks)) if _belongs(bare, column, written, around) else Placed(typed)
+        if _belongs(bare, column, written, around):
+            return Placed(blanks, len(blanks))
+        return Placed(typed, fits=not closes(bare) or _is_closer_of_line_at(margin, bare, around))
     return Placed(typed, 0 if _is_behind_blanks(bare, column, around) else _covering(blanks, margin))
 
 
@@ -65,23 +76,31 @@ def _is_behind_blanks(bare: str, column: int, around: LinesAround) -> bool:
     """Whether only behind the typed blanks a line is well placed that is indented by as many columns or more."""
     previous, margin = around.previous, width(around.above + "x")
     if column == margin:
-        return margin <= width(previous) and _opens(previous) and not closes(bare)
+        return margin <= _opener_width(around) and _opens(previous) and not closes(bare) and not bare.startswith("- ")
     levels = around.levels
     return not is_level(column, margin, previous, levels) and is_level(margin + column, margin, previous, levels)
 
 
 def _belongs(bare: str, column: int, written: str, around: LinesAround) -> bool:
     """Whether a line that begins with `bare` may well stand at `column`, left of the typed blanks."""
+    if bare[0] in CLOSERS and _goes_on_below(around):
+        return False
+    if around.previous.lstrip().startswith("*/"):  # the typed blanks are the comment's
+        return column == width(around.previous) - 1
     if column:
         return _is_level(bare, column, around)
+    if _DIRECTIVE.match(bare):
+        return True
     if closes(bare) or branches(bare):
         return _ends_construct_at_margin(bare, around)
+    if _KEY.match(bare) and around.enclosing and _BARE_KEY.fullmatch(around.enclosing[-1].rstrip()):
+        return True
     return _DEFINITION.match(bare) is not None and _is_free(around) and not _is_member(written, around)
 
 
 def _is_level(bare: str, column: int, around: LinesAround) -> bool:
     """Whether it is the column of what encloses the cursor, or one for the body of what the line before opens."""
-    opener = width(around.previous)
+    opener = _opener_width(around)
     if _opens(around.previous) and column > opener:
         return column > opener + 1 and column in around.levels
     if _opens(around.previous):
@@ -90,17 +109,47 @@ def _is_level(bare: str, column: int, around: LinesAround) -> bool:
         return True
     is_known = column > 1 and column in around.levels
     return (closes(bare) and (is_known or _may_begin_further_up(column, around))) or (
-        is_known and bare.startswith(_COMMENTS)
+        is_known and bare.startswith((*_COMMENTS, "</"))
     )
 
 
 def _ends_construct_at_margin(bare: str, around: LinesAround) -> bool:
     """Whether it ends what the cursor is in, and that begins at the left margin."""
-    typed = width(around.above + "x")
     for line in around.enclosing:
-        if width(line) < typed or (width(line) == typed and _is_ended_by(bare, line)):
-            return width(line) == 0 and _is_ended_by(bare, line)
+        if width(line) == 0:
+            return _is_ended_by(bare, line)
+        if _must_end_first(line, bare):
+            return False
     return _may_begin_further_up(0, around)
+
+
+def _must_end_first(line: str, bare: str) -> bool:
+    """Whether what the line begins has to be closed before what `bare` ends; an indented block ends by itself."""
+    if unclosed_openers(line).total():
+        return True
+    return bare[0] not in CLOSERS and not line.rstrip().endswith(":") and bool(_ENDED_BY_WORD.match(line.strip()))
+
+
+def _goes_on_below(around: LinesAround) -> bool:
+    """Whether the next line is still within what the cursor is in; a tag is something else."""
+    return width(around.below) >= width(around.above + "x") and not around.below.lstrip().startswith("<")
+
+
+def _is_closer_of_line_at(margin: int, bare: str, around: LinesAround) -> bool:
+    """Whether it ends what a line at the typed margin has begun."""
+    return any(width(line) == margin and _is_ended_by(bare, line) for line in around.enclosing)
+
+
+def _opener_width(around: LinesAround) -> int:
+    """By how much the statement is indented of which the line before is the last: it may have begun further up."""
+    previous = around.previous
+    wanted = unmatched_closers(previous)
+    if closes(previous):
+        return width(previous)
+    for line in around.enclosing[1:]:
+        if wanted & unclosed_openers(line) or previous.lstrip().startswith("->"):
+            return width(line)
+    return width(previous)
 
 
 def _may_begin_further_up(column: int, around: LinesAround) -> bool:
@@ -133,4 +182,4 @@ def _is_member(written: str, around: LinesAround) -> bool:
 
 def _opens(line: str) -> bool:
     line = line.strip()
-    return line.endswith(OPENERS) and not _LABEL.fullmatch(line)
+    return line.endswith(OPENERS) and not line.startswith("*") and not _LABEL.fullmatch(line)

@@ -29,16 +29,17 @@ class Breaker:
         self._trouble = ""
         self._probing = False
 
-    def enter(self) -> None:
-        """Before a request, which must be followed by `succeeded`, `failed` or `abandoned`.
+    def enter(self) -> bool:
+        """Before a request, which must be followed by `succeeded` or `failed`, or, if it is a probe, by `abandoned`.
 
-        Raises RemoteError where none may be made now.
+        Whether it is one. Raises RemoteError where none may be made now.
         """
         if not self._trouble:
-            return
+            return False
         if self._probing or self._clock() < self._until:
             raise RemoteError(self._trouble)
         self._probing = True
+        return True
 
     def succeeded(self) -> None:
         """The server answers."""
@@ -51,18 +52,18 @@ class Breaker:
             self.succeeded()
             return
         self._num_failures += 1
-        if self._probing or error.blame == "settings" or error.retry_seconds or self._num_failures >= FAILURES:
+        if self._probing or error.is_certain or self._num_failures >= FAILURES:
             self._open(error)
 
     def abandoned(self) -> None:
-        """Nobody waited for what the server would say."""
+        """Nobody waited for what the server would say to a probe, or it is over."""
         self._probing = False
 
     def _open(self, error: RemoteError) -> None:
         self._probing = False
         self._until = self._clock() + max(self._pause, error.retry_seconds)
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
-        self._tell(f"{error}; draftline tries again by itself")
+        self._tell(f"{error} (draftline tries again by itself)")
 
     def _tell(self, trouble: str) -> None:
         if trouble != self._trouble:

@@ -15,7 +15,7 @@ import httpx
 from decoder.engine import EngineError
 from decoder.remote.events import Events
 from decoder.remote.piece import Piece
-from decoder.remote.refusal import fault, no_list, not_a_stream, refusal, silence
+from decoder.remote.refusal import fault, may_be_told, no_list, not_a_stream, refusal, silence
 from decoder.remote.settings import RemoteSettings
 from decoder.wire.messages import Sampling
 
@@ -70,17 +70,19 @@ class CompletionsClient:
         until = loop.time() + limit
         try:
             async with self._stream(ask, until) as response:
-                events, chunks = Events(), response.aiter_bytes()
-                while chunk := await _within(until, anext(chunks, b"")):
-                    for data in events.feed(chunk):
+                events, chunks, has_begun = Events(), response.aiter_bytes(), False
+                while True:
+                    chunk = await _within(until, anext(chunks, b""))
+                    for data in events.feed(chunk) if chunk else events.finish():
+                        yield self._piece(data, ask)
                         if data == _DONE:
                             return
-                        yield Piece.of(data)
                         limit, key = self.settings.next_token_seconds, "next_token_seconds"
-                        until = loop.time() + limit
-                for data in events.finish():
-                    if data != _DONE:
-                        yield Piece.of(data)
+                        until, has_begun = loop.time() + limit, True
+                    if not chunk:
+                        break
+                if not has_begun:
+                    raise not_a_stream(self.settings, response.headers.get("content-type", ""))
         except TimeoutError as error:
             raise silence(self.settings, limit, key) from error
         except httpx.HTTPError as error:
@@ -109,6 +111,10 @@ class CompletionsClient:
         """Closes what is open."""
         await self._http.aclose()
 
+    def _piece(self, data: str, ask: Ask) -> Piece:
+        """Of the data of one event."""
+        return Piece() if data == _DONE else Piece.of(data, lambda body: may_be_told(body, self._secret, ask.prompt))
+
     @asynccontextmanager
     async def _stream(self, ask: Ask, until: float) -> AsyncIterator[httpx.Response]:
         """The response whose events are to be read."""
@@ -129,7 +135,7 @@ class CompletionsClient:
                 body = await _within(until, _body(response))
                 headers, secret = response.headers, self._secret
                 raise refusal(self.settings, response.status_code, headers, body, secret=secret, prompt=prompt)
-            if not (kind := response.headers.get("content-type", "")).startswith("text/event-stream"):
+            if (kind := response.headers.get("content-type", "")).startswith("text/html"):
                 raise not_a_stream(self.settings, kind)
             yield response
         finally:
@@ -185,11 +191,11 @@ def _key(settings: RemoteSettings, environment: Mapping[str, str]) -> str:
     key = environment.get(name, "").strip() if name else ""
     if name and not key:
         raise EngineError(
-            f"api_key_env in config.toml names the environment variable {name}, which is not set: set it where the"
+            f"api_key_env in config.toml names the environment variable {name}, which is not set; set it where the"
             " editor is started, and run `draftline stop`"
         )
     if not (key.isascii() and key.isprintable()):
-        raise EngineError(f"the environment variable {name} holds characters that no key has: set it again")
+        raise EngineError(f"the environment variable {name} holds characters that no key has; set it again")
     return key
 
 

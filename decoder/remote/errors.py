@@ -12,11 +12,20 @@ class RemoteError(EngineError):
 
     blame: on `request`, the next one may well be answered; on `server`, if that goes on it is left in peace for a
     while; on `settings`, no request can be answered. retry_seconds: how long the server asks to be left in peace.
-    status: of HTTP, 0 where there is none.
+    status: of HTTP, 0 where there is none. is_certain: it need not be seen again to be believed.
     """
 
-    def __init__(self, text: str, blame: Blame = "server", *, retry_seconds: float = 0.0, status: int = 0) -> None:
+    def __init__(
+        self,
+        text: str,
+        blame: Blame = "server",
+        *,
+        retry_seconds: float = 0.0,
+        status: int = 0,
+        is_certain: bool = False,
+    ) -> None:
         super().__init__(text)
         self.blame = blame
         self.retry_seconds = retry_seconds
         self.status = status
+        self.is_certain = is_certain or blame == "settings" or retry_seconds > 0

@@ -25,7 +25,7 @@ def served(settings: RemoteSettings, models: Iterable[ServedModel]) -> ServedMod
             return model
     there = ", ".join(model.id for model in models[:5]) or "none"
     raise EngineError(
-        f"{settings.base_url} has no model {settings.model!r}: set model in [engine] of config.toml to one that it has"
+        f"{settings.base_url} has no model {settings.model!r}; set model in [engine] of config.toml to one that it has"
         f" ({there}{', …' if len(models) > 5 else ''})"
     )
 
@@ -37,7 +37,7 @@ def told_family(settings: RemoteSettings, model: ServedModel) -> PromptFamily:
     found = {KNOWN_MODELS[name] for name in model.names if name in KNOWN_MODELS}
     if len(found) != 1:
         raise EngineError(
-            f"{settings.base_url} does not tell for certain which prompt family {settings.model!r} wants: set"
+            f"{settings.base_url} does not tell for certain which prompt family {settings.model!r} wants; set"
             f" prompt_family in [engine] of config.toml to one of {', '.join(family.name for family in FAMILIES)}"
             " (prefix fits every model)"
         )
@@ -50,7 +50,7 @@ def set_family(settings: RemoteSettings, names: Iterable[str]) -> PromptFamily:
     known = next((KNOWN_MODELS[name] for name in names if name in KNOWN_MODELS), family.name)
     if family.reads_suffix and known != family.name:
         raise EngineError(
-            f"prompt_family = {family.name!r} in [engine] of config.toml needs markers that {settings.model!r} lacks:"
+            f"prompt_family = {family.name!r} in [engine] of config.toml needs markers that {settings.model!r} lacks;"
             f" set it to {known!r}"
         )
     return family

@@ -61,9 +61,14 @@ async def _more(writing: Writing, seconds: float) -> None:
 
 
 def _last_passage(writing: Writing, text: str, stopping: Stopping) -> Passage:
-    """Of a stream that is over: all of it, or what was complete where it broke off. Raises RemoteError without that."""
+    """Of a stream that is over: all of it, of a block that was cut the whole lines, or what was complete where it broke
+    off. Raises RemoteError without that.
+    """
+    if writing.fault is None and not writing.cut:
+        return Passage(text, "stop", bool(text.strip()))
     if writing.fault is None:
-        return Passage(text, "length" if writing.cut else "stop", bool(text.strip()))
+        end = (stopping.so_far(text) if stopping.block else 0) or len(text)
+        return Passage(text[:end], "length", bool(text.strip()))
     if not (end := stopping.so_far(text)):
         raise writing.fault
     return Passage(text[:end], "stop", written=True, trouble=str(writing.fault))

@@ -23,9 +23,9 @@ def refusal(
 ) -> RemoteError:
     """For an answer that is not 200. secret, prompt: what must not be told, even where the server quotes it."""
     blame, remedy = _remedy(settings, status)
-    said = _said(body, secret, prompt)
+    said = may_be_told(_parsed(body), secret, prompt)
     return RemoteError(
-        f"{settings.base_url} answered {status}{f' ({said})' if said else ''}: {remedy}",
+        f"{settings.base_url} answered {status}{f' ({said})' if said else ''}; {remedy}",
         blame,
         retry_seconds=_retry_seconds(headers.get("retry-after", "")),
         status=status,
@@ -36,19 +36,25 @@ def fault(settings: RemoteSettings, error: httpx.HTTPError) -> RemoteError:
     """For a server that cannot be reached, or breaks off."""
     text = str(error) or type(error).__name__
     where = settings.base_url
-    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        return RemoteError(f"{where} could not be reached within {settings.connect_seconds:g} s: is the server up?")
+    if isinstance(error, httpx.ConnectTimeout):
+        remedy = f"start the server, or set connect_seconds {_SETTINGS}"
+        return RemoteError(f"{where} could not be reached within {settings.connect_seconds:g} s; {remedy}")
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return RemoteError(f"{where} has a certificate that is not trusted: set ca_file {_SETTINGS}", "settings")
+        return RemoteError(f"{where} has a certificate that is not trusted; set ca_file {_SETTINGS}", "settings")
     if isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol):
-        return RemoteError(f"{where} cannot be reached ({text}): start the server, or change base_url {_SETTINGS}")
-    return RemoteError(f"{where} broke off ({text}): see the server's log")
+        remedy = f"start the server, or change base_url {_SETTINGS}"
+        return RemoteError(f"{where} cannot be reached ({text}); {remedy}", is_certain=True)
+    return RemoteError(f"{where} broke off ({text}); see the server's log")
 
 
 def silence(settings: RemoteSettings, seconds: float, key: str) -> RemoteError:
-    """For a server that says nothing for too long. key: the setting that says how long that is."""
+    """For a server that says nothing for too long. key: the setting that says how long that is.
+
+    One is enough: who types on takes most requests back long before that.
+    """
     return RemoteError(
-        f"{settings.base_url} was silent for {seconds:g} s: the server is overloaded, or set {key} {_SETTINGS}"
+        f"{settings.base_url} was silent for {seconds:g} s; see whether it is overloaded, or set {key} {_SETTINGS}",
+        is_certain=True,
     )
 
 
@@ -56,7 +62,7 @@ def not_a_stream(settings: RemoteSettings, kind: str) -> RemoteError:
     """For an answer of another content type."""
     what = kind.partition(";")[0][:40] or "nothing"
     return RemoteError(
-        f"{settings.base_url} answered {what} and no stream of events: base_url {_SETTINGS} must be that of an"
+        f"{settings.base_url} answered {what} and no completion; base_url {_SETTINGS} must be that of an"
         " OpenAI-compatible server, mostly ending in /v1",
         "settings",
     )
@@ -64,7 +70,7 @@ def not_a_stream(settings: RemoteSettings, kind: str) -> RemoteError:
 
 def no_list(settings: RemoteSettings) -> RemoteError:
     """For something else than a list of models."""
-    return RemoteError(f"{settings.base_url}/models is no list of models: is base_url {_SETTINGS} right?", "settings")
+    return RemoteError(f"{settings.base_url}/models is no list of models; is base_url {_SETTINGS} right?", "settings")
 
 
 def _remedy(settings: RemoteSettings, status: int) -> tuple[Blame, str]:
@@ -77,7 +83,7 @@ def _remedy(settings: RemoteSettings, status: int) -> tuple[Blame, str]:
     if 300 <= status < 400:
         return "settings", f"it is somewhere else, set base_url {_SETTINGS} to where"
     if status == 429:
-        return "server", "too many requests, or the quota is used up"
+        return "server", "wait, or raise the server's limit: too many requests, or the quota is used up"
     if status >= 500:
         return "server", "see the server's log"
     return "request", f"if the prompt is too long, lower context_characters {_SETTINGS}"
@@ -85,13 +91,16 @@ def _remedy(settings: RemoteSettings, status: int) -> tuple[Blame, str]:
 
 def _key_remedy(settings: RemoteSettings) -> str:
     if settings.api_key_env:
-        return f"the key in the environment variable {settings.api_key_env} is not accepted"
+        return (
+            f"the key in the environment variable {settings.api_key_env} is not accepted: set another one where the"
+            " editor is started, and run `draftline stop`"
+        )
     return f"it wants a key: set api_key_env {_SETTINGS} to the name of the environment variable that holds it"
 
 
-def _said(body: bytes, secret: str, prompt: str) -> str:
-    """The server's message, where it may be told."""
-    text = told(_parsed(body))
+def may_be_told(body: Any, secret: str, prompt: str) -> str:
+    """What an error's body says, without what only sets a remedy apart; "" where it quotes the key or code."""
+    text = told(body).replace("; ", ", ")
     if secret and secret[-4:] in text:
         return ""
     quotes = any(text[begin : begin + _QUOTED] in prompt for begin in range(len(text) - _QUOTED + 1))

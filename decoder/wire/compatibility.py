@@ -10,7 +10,7 @@ _VERSION = re.compile(rf"(?P<release>\d+(?:\.\d+)*)\.?(?P<stage>{'|'.join(filter
 
 
 def must_replace(welcome: Welcome, version: str) -> bool:
-    """True where the running decoder is older than `version` and nobody else uses it.
+    """True where the running decoder is older than `version`, or of an older protocol, and nobody else uses it.
 
     Raises WireError, with the remedy, where it speaks another protocol and cannot be replaced.
 
@@ -19,7 +19,7 @@ def must_replace(welcome: Welcome, version: str) -> bool:
     >>> must_replace(Welcome(version="0.9.0", pid=7, busy=True), "0.10.0")
     False
     """
-    older = _age(welcome.version) < _age(version)
+    older = (_age(welcome.version), welcome.protocol) < (_age(version), PROTOCOL)
     if older and not welcome.busy:
         return True
     if welcome.protocol == PROTOCOL:

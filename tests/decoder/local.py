@@ -1,5 +1,6 @@
 """A `LocalEngine` over a scripted model."""
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -55,7 +56,8 @@ async def engine(
     target = model or ScriptedModel(REPLIES)
     corpus = Corpus(tokenizer.encode, tokenizer.token_bytes)
     corpus.open("2:other", split_lines(buffer))
-    drafters = Drafters(target, corpus, small, spelling=tokenizer)
+    load = governor or Governor()
+    drafters = Drafters(target, corpus, small, spelling=tokenizer, permit=lambda: load.permit(time.monotonic()))
     budget = min(prompt_tokens, target.context_length - 1)
     prompts = PromptBuilder(tokenizer, budget=budget, family=family_named(family))
     made = LocalEngine(
@@ -63,7 +65,7 @@ async def engine(
         drafters,
         model=target.name,
         defaults=defaults,
-        governor=governor,
+        governor=load,
         learned=learned,
         saves_power=saves_power,
     )

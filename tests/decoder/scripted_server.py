@@ -28,7 +28,8 @@ class Asked:
 class Reply:
     """What is answered: a head, and then the steps, one after the other.
 
-    headers: CRLF-ended lines. silent: nothing is ever answered.
+    headers: CRLF-ended lines. silent: nothing is ever answered. is_chunked: else the end of the connection is that of
+    the answer, as in HTTP/1.0.
     """
 
     steps: tuple[Step, ...] = ()
@@ -36,6 +37,7 @@ class Reply:
     kind: str = "text/event-stream"
     headers: str = ""
     silent: bool = False
+    is_chunked: bool = True
 
 
 Script = Callable[[Asked], Reply]
@@ -81,8 +83,9 @@ class ScriptedServer:
         reply = self.script(asked)
         if reply.silent:
             await asyncio.Event().wait()
-        head = f"HTTP/1.1 {reply.status} said\r\nContent-Type: {reply.kind}\r\n{reply.headers}Connection: close\r\n"
-        writer.write(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        version, coding = ("1.1", "Transfer-Encoding: chunked\r\n") if reply.is_chunked else ("1.0", "")
+        head = f"HTTP/{version} {reply.status} said\r\nContent-Type: {reply.kind}\r\n{reply.headers}{coding}"
+        writer.write(f"{head}Connection: close\r\n\r\n".encode())
         for step in reply.steps:
             if step is None:
                 return
@@ -90,9 +93,9 @@ class ScriptedServer:
                 await step.wait()
                 continue
             data = step if isinstance(step, bytes) else event(step)
-            writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n" if reply.is_chunked else data)
             await writer.drain()
-        writer.write(b"0\r\n\r\n")
+        writer.write(b"0\r\n\r\n" if reply.is_chunked else b"")
         await writer.drain()
 
     async def close(self) -> None:
@@ -108,7 +111,7 @@ async def scripted_server(
     script: Script | Reply, *, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[ScriptedServer]:
     """One that listens on a port of its own."""
-    made = ScriptedServer(script if callable(script) else lambda _asked: script)
+    made = ScriptedServer(script if callable(script) else always(script))
     server = await asyncio.start_server(made.converse, "127.0.0.1", 0, ssl=tls)
     address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     made.url = f"https://{address.replace('127.0.0.1', 'localhost')}/v1" if tls else f"http://{address}/v1"
@@ -117,6 +120,11 @@ async def scripted_server(
     finally:
         server.close()
         await made.close()
+
+
+def always(reply: Reply) -> Script:
+    """The same answer to everybody."""
+    return lambda _asked: reply
 
 
 def event(text: str = "", **more: Any) -> bytes:
@@ -128,6 +136,14 @@ def writing(text: str, *, size: int = 3, finish: str = "stop") -> Reply:
     """A whole stream: the text in pieces of `size` characters, why it ends, and the mark of the end."""
     pieces = [text[begin : begin + size] for begin in range(0, len(text), size)]
     return Reply((*pieces, event(finish_reason=finish), b"data: [DONE]\n\n"))
+
+
+def whole(text: str, *, indent: int | None = None, size: int = 4096, is_chunked: bool = True) -> Reply:
+    """One object, as a server answers that does not stream; in pieces of `size` bytes."""
+    choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": "stop"}
+    body = json.dumps({"id": "1", "object": "text_completion", "choices": [choice], "usage": None}, indent=indent)
+    steps = tuple(body.encode()[begin : begin + size] for begin in range(0, len(body.encode()), size))
+    return Reply(steps, kind="application/json", is_chunked=is_chunked)
 
 
 def refusing(status: int, message: str = "", headers: str = "") -> Reply:

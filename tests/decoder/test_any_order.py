@@ -16,7 +16,7 @@ from decoder.prompt import PromptBuilder
 from decoder.prompt_families import family_named
 from decoder.stopping import Stopping
 from decoder.tokenizer import Tokenizer
-from decoder.wire.messages import Answer, Complete, Sampling, Shown
+from decoder.wire.messages import Answer, Complete, Draft, Sampling, Shown, Trigger
 from decoder.written import Written
 from drafting.interface import Array
 from drafting.syntax import Syntax
@@ -27,6 +27,8 @@ from tests.fakes import NumpyModel
 MERGES = [("a", "b"), ("b", "a"), ("ab", "a"), ("Ġ", "a"), ("Ġ", "Ġ"), ("ĠĠ", "ĠĠ"), ("a", "("), (")", "Ċ"), ("c", "c")]
 SIGNS = "aabbcc  ()=:\n"
 MOST_TOKENS = 100
+TRIGGERS: list[Trigger] = ["automatic", "automatic", "automatic", "automatic", "warm_up", "invoked"]
+DRAFTS: list[Draft] = ["auto", "auto", "auto", "auto", "none", "model", "lookup"]
 DOCUMENTS = ("1:a.py", "1:b.py", "1:c.py")
 
 
@@ -60,8 +62,8 @@ class Plain:
         self._grammar = Syntax().grammar("python")
 
     @cache  # noqa: B019 - lives as long as its test
-    def texts(self, base: Complete) -> list[str]:
-        """After no token, one, two, ...; what was typed before is no part of them."""
+    def texts(self, base: Complete) -> tuple[list[str], bool]:
+        """After no token, one, two, ..., and whether the model ended it; what was typed before is no part of them."""
         prompt = self._prompts.build(base)
         context, unspelt = list(prompt.tokens), prompt.typed
         while len(context) < min(len(prompt.tokens) + MOST_TOKENS, self._model.context_length):
@@ -73,22 +75,27 @@ class Plain:
             if token in self._tokenizer.eos_ids:
                 break
         tokens = context[len(prompt.tokens) :]
-        return [self._text(tokens[:end], len(prompt.typed)) for end in range(len(tokens) + 1)]
+        texts = [self._text(tokens[:end], len(prompt.typed)) for end in range(len(tokens) + 1)]
+        return texts, tokens[-1] in self._tokenizer.eos_ids
 
     def answer(self, request: Complete, base: Complete) -> Shown | None:
         """What is shown where the run that began with `base` is followed; None where it cannot be."""
-        texts = self.texts(replace(base, id=0))
+        texts, ended = self.texts(replace(base, id=0))
         written = Written.after(base, reads_suffix=self._prompts.family.reads_suffix)
         written.text = texts[-1]
         offset = written.offset(request)
         if offset is None:
             return None
-        before = next(end for end, text in enumerate(texts) if len(text) >= offset) if offset else 0
+        before = sum(len(text) < offset for text in texts[1:])
+        before += offset > 0 and len(texts[before + 1]) == offset
         stopping = Stopping.of(request, self._grammar)
         for text in texts[: before + request.max_tokens + 1]:
-            if len(text) >= offset and (end := stopping.end(text[offset:])) is not None:
+            if (end := stopping.end(text[offset:])) is not None:
                 return stopping.trim(text[offset:][:end])
-        return stopping.trim(texts[: before + request.max_tokens + 1][-1][offset:])
+        rest = texts[: before + request.max_tokens + 1][-1][offset:]
+        is_cut = not ended or len(texts) > before + request.max_tokens + 1
+        whole = stopping.so_far(rest) if is_cut and stopping.block else 0
+        return stopping.trim(rest[: whole or len(rest)])
 
     def _text(self, tokens: Sequence[int], num_typed: int) -> str:
         return self._tokenizer.decode_complete([t for t in tokens if t not in self._tokenizer.eos_ids], skip=num_typed)
@@ -130,9 +137,9 @@ class Typist:
             document=name,
             max_tokens=self._random.choice([1, 5, 20, 20]),
             multiline=self._random.choice(["auto", "always", "never"]),
-            trigger=self._random.choice(["automatic"] * 6 + ["warm_up", "invoked"]),
+            trigger=self._random.choice(TRIGGERS),
             candidates=self._random.choice([1] * 6 + [3]),
-            draft=self._random.choice(["auto"] * 5 + ["none", "model", "lookup"]),
+            draft=self._random.choice(DRAFTS),
             gamma=self._random.choice([None] * 5 + [0, 2]),
             sampling=Sampling(),
         )

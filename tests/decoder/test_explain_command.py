@@ -1,16 +1,18 @@
 """`draftline explain` from outside, with a decoder in this process."""
 
 import asyncio
+import io
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from decoder.explain_command import _ago
+from decoder.explain_command import _ago, _table
 from decoder.wire.endpoint import Endpoint
-from decoder.wire.messages import Silence
+from decoder.wire.messages import Reason, Silence
 from tests.decoder.serving import client, ready, serving
 from tests.fakes import ScriptedEngine
 
@@ -95,6 +97,20 @@ async def test_without_a_decoder_it_says_why_and_starts_none(endpoint: Endpoint,
     assert "no decoder is running" in complaint
     assert "'speed'" in complaint
     assert not endpoint.socket_path.exists()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_on_a_terminal_a_long_path_leaves_room_for_the_reason(width: int) -> None:
+    console = Console(width=width, record=True, file=io.StringIO())
+    document = "file:///code/some/very/deep/folder/structure/with/many/parts/module_with_long_name.py"
+    console.print(_table([Reason(7000.0, document, "python", "suppressed:inside_word")], width // 3))
+    rows = console.export_text().splitlines()
+    assert max(map(len, rows)) <= width
+    assert rows[1].startswith("1 h ago")
+    assert "…" in rows[1]
+    assert "with_long_name.py" in rows[1]
+    assert len(rows) < 5, "the reason is not squeezed into a word a line"
+    assert " ".join(" ".join(row[width // 3 + 10 :].split()) for row in rows[1:]).endswith("or ask explicitly.")
 
 
 def test_ages_are_in_whole_units() -> None:

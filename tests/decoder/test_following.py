@@ -149,6 +149,20 @@ async def test_the_time_budget_ends_it_with_what_is_complete() -> None:
         assert whole.text == "first_name + second_name + third_name"
 
 
+async def test_a_block_that_was_cut_off_ends_with_a_whole_line() -> None:
+    async with engine(ScriptedModel({"if a:": "\n    b = first(1)\n    c = second(2)\n"})) as made:
+        answer = await made.complete(ask("if a:", max_tokens=30))
+        assert (answer.text, answer.finish) == ("\n    b = first(1)", "length")
+        rest = await made.complete(ask("if a:\n    b = first(1)\n    ", id=2))
+        assert (rest.text, rest.tokens.cached) == ("c = second(2)", rest.tokens.prompt)
+
+
+async def test_where_no_line_is_whole_a_part_of_one_is_shown() -> None:
+    async with engine(ScriptedModel({"if a:": "\n    b = first(1)\n", "x = ": "first(1)\n"})) as made:
+        assert (await made.complete(ask("if a:", max_tokens=15))).text == "\n    b = first"
+        assert (await made.complete(ask("x = ", id=2, max_tokens=6))).text == "first"
+
+
 async def test_several_candidates_differ() -> None:
     class Undecided(ScriptedModel):
         """Between two replies it tosses a coin at their first letter."""

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,9 @@ class Watched(ScriptedModel):
 
 
 @pytest.mark.parametrize("poison", [False, True])
-async def test_a_fault_while_writing_ahead_is_no_end_of_the_text(poison: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_while_writing_ahead_is_no_end_of_the_text(
+    poison: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     # the run was left with a dead generator: it had ended for all who followed it, and nobody was told
     first = "sum(items)"
     fault = None if poison else RuntimeError("the device has gone")
@@ -100,6 +103,7 @@ async def test_in_whatever_state_the_engine_is_it_can_be_left_within_a_step(at: 
         asked = asyncio.ensure_future(made.complete(ask(PREFIX)))
         await until(model.reached.is_set)
         num_passes = len(model.blocks)
+        leaving: asyncio.Future[Any]
         if ends == "closed":
             leaving = asyncio.ensure_future(made.aclose())
             await asyncio.sleep(0.02)

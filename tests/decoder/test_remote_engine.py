@@ -84,6 +84,21 @@ async def test_why_a_text_ends(reply: Reply, text: str, finish: str, reason: str
     assert (answer.model, answer.language) == ("NAME", "python")
 
 
+@pytest.mark.parametrize(
+    ("written", "finish", "text"),
+    [
+        ("    width = self.width\n    retu", "length", "    width = self.width"),
+        ("    width = self.width\n    retu", "stop", "    width = self.width\n    retu"),
+        ("    width = self.wid", "length", "    width = self.wid"),
+    ],
+)
+async def test_half_a_line_after_whole_ones_is_left_out_where_the_text_was_cut(
+    written: str, finish: str, text: str
+) -> None:
+    answer = await answer_of(writing(written, finish=finish), ask(BLOCK))
+    assert (answer.text, answer.finish) == (text, finish)
+
+
 async def test_what_the_server_counts_is_told() -> None:
     usage = b'data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}\n\n'
     answer = await answer_of(Reply((event("1", finish_reason="stop"), usage)), ask("x = "))
@@ -191,15 +206,41 @@ async def test_a_server_that_fails_is_left_in_peace_and_found_again() -> None:
     told: list[str] = []
     async with remote(refusing(500, "boom"), on_trouble=told.append) as (engine, server):
         for number in range(FAILURES + 2):
-            with pytest.raises(EngineError, match=r"answered 500 \(boom\): see the server's log"):
+            with pytest.raises(EngineError, match=r"answered 500 \(boom\); see the server's log"):
                 await engine.complete(ask(f"x{number} = "))
         assert len(server.asked) == FAILURES
         assert len(told) == 1
-        assert told[0].endswith("answered 500 (boom): see the server's log; draftline tries again by itself")
+        assert told[0].endswith("answered 500 (boom); see the server's log (draftline tries again by itself)")
         server.script = lambda _asked: writing("1\n")
         engine._breaker._until = 0.0
         assert (await engine.complete(ask("x = "))).text == "1"
         assert told[1:] == [""]
+
+
+async def test_an_older_stream_that_ends_lets_no_second_probe_pass() -> None:
+    async with remote(Reply(("1\n2", asyncio.Event())), background_tokens=64) as (engine, server):
+        assert (await engine.complete(ask("x = "))).text == "1"
+        server.script = lambda _asked: refusing(404)
+        with pytest.raises(EngineError):
+            await engine.complete(Complete(2, "1:z.py", "python", "z = ", ""))
+        engine._breaker._until = 0.0
+        server.script = lambda _asked: Reply(silent=True)
+        probe = asyncio.create_task(engine.complete(ask("another = ", id=3)))
+        await server.wait_for(3)
+        await gone(server, 1)
+        with pytest.raises(EngineError, match="answered 404"):
+            await engine.complete(Complete(4, "1:z.py", "python", "z = ", ""))
+        probe.cancel()
+        await asyncio.wait([probe])
+
+
+async def test_a_server_that_is_not_there_is_told_at_once_and_a_first_failure_of_another_kind_is_not() -> None:
+    for script, opens in ((Reply(("a", None)), False), (Reply((asyncio.Event(),)), True)):
+        told: list[str] = []
+        async with remote(script, settings={"first_token_seconds": 0.1}, on_trouble=told.append) as (engine, _):
+            with pytest.raises(EngineError):
+                await engine.complete(ask("x = "))
+        assert bool(told) is opens
 
 
 async def test_a_probe_that_is_cancelled_is_followed_by_another() -> None:

@@ -79,6 +79,14 @@ SINGLE = [
     ("▮\n@Test\nvoid a() {\n", "@Test\nvoid b() {\n}\n", "@Test\nvoid b() {\n}"),
     ("▮\n@Test\nvoid a() {\n", "@Test\nvoid a() {\n}\n", ""),
     ("▮\n@Test\nvoid a() {\n", "@Test\nvoid a", ""),
+    # a construct has a branch but once, and other constructs have it too
+    ("if (a) {\n▮\n} else {\n  c\n}\n", "  b;\n} else {\n  d;\n}\n", "  b;"),
+    # the sign of a comment alone says nothing
+    ("a\n▮\n", "#\n\n" * 9, ""),
+    ("a\n▮\n", "# b\n" * 9, "# b"),
+    ("a\n▮\n", "//\n", ""),
+    ("a /▮\n", "* b */\n", "* b */"),
+    ("▮\nrescued {\n  a\n}\n", "rescued {\n  b\n}\n", "rescued {\n  b\n}"),
 ]
 CLOSERS = [
     # a closer that stands on a line below

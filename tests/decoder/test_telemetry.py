@@ -8,6 +8,7 @@ import msgpack
 import pytest
 
 from decoder import telemetry
+from decoder.stats.answer_log import AnswerLog
 from decoder.telemetry import TelemetryLog
 from decoder.wire.messages import Answer, Complete, Feedback, SourceCounts, Speculation, Timings, TokenCounts
 
@@ -99,6 +100,17 @@ def test_a_model_of_a_hub_keeps_its_name_and_a_folder_its_last_part(tmp_path: Pa
     for model in ("Org/Model-1B", "/data/models/mine", "./mine"):
         log.answered(1, request(), Answer(4, "x", model=model))
     assert [record["model"] for record in records(log)] == ["Org/Model-1B", "mine", "mine"]
+
+
+def test_steps_that_are_in_no_answer_are_told(tmp_path: Path) -> None:
+    log = TelemetryLog.open(tmp_path)
+    log.unanswered("python", "given_up", 3)
+    log.unanswered("go", "ahead", 8)
+    told = [(record["kind"], record["language"], record["why"], record["steps"]) for record in records(log)]
+    assert told == [("unanswered", "python", "given_up", 3), ("unanswered", "go", "ahead", 8)]
+    reader = AnswerLog(tmp_path)
+    assert list(reader.answers()) == []
+    assert reader.num_unknown == 0, "who reads answers passes over it"
 
 
 def test_documents_can_be_told_apart_on_this_machine_only(tmp_path: Path) -> None:

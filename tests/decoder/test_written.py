@@ -56,7 +56,7 @@ def test_line_ends_make_no_difference() -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "same"),
-    [(")\nb", True), ("\nb", True), ("\nb\nc", True), ("\nc", False), ("))\nb", False), ("x\nb", False), ("", False)],
+    [(")\nb", True), ("\nb", True), ("\nb\nc", False), ("\nc", False), ("))\nb", False), ("x\nb", False), ("", False)],
 )
 def test_a_model_that_has_read_the_suffix_is_asked_again_with_another(suffix: str, same: bool) -> None:
     made = written(suffix="\nb", reads_suffix=True)
@@ -65,4 +65,14 @@ def test_a_model_that_has_read_the_suffix_is_asked_again_with_another(suffix: st
 
 
 def test_nothing_after_the_cursor_stays_nothing() -> None:
-    assert written(suffix="", reads_suffix=True).rest(request("def f(a, b):\n    retu", "")) == TEXT[4:]
+    made = written(suffix="", reads_suffix=True)
+    assert made.rest(request("def f(a, b):\n    retu", "")) == TEXT[4:]
+    assert made.rest(request("def f(a, b):\n    retu", ")")) == TEXT[4:]
+    assert made.rest(request("def f(a, b):\n    retu", "\nx = 1\n")) is None
+
+
+def test_where_a_long_suffix_is_cut_makes_no_difference() -> None:
+    lines = "".join(f"\nx{number} = {number}" for number in range(700))
+    made = written(suffix=lines[:8000], reads_suffix=True)
+    assert made.rest(request("def f(a, b):\n    retu", ")" + lines[:7900])) == TEXT[4:]
+    assert made.rest(request("def f(a, b):\n    retu", lines[:100] + "y" + lines[100:7900])) is None

@@ -30,10 +30,10 @@ class Watched:
 
     def is_open(self) -> bool:
         try:
-            self.breaker.enter()
+            if self.breaker.enter():
+                self.breaker.abandoned()
         except RemoteError:
             return True
-        self.breaker.abandoned()
         return False
 
 
@@ -47,7 +47,7 @@ def test_it_opens_after_failures_in_a_row(watched: Watched) -> None:
     assert not watched.is_open()
     watched.fail()
     assert watched.is_open()
-    assert watched.told == ["it is down; draftline tries again by itself"]
+    assert watched.told == ["it is down (draftline tries again by itself)"]
 
 
 def test_failures_with_a_success_between_do_not_open_it(watched: Watched) -> None:
@@ -60,7 +60,7 @@ def test_failures_with_a_success_between_do_not_open_it(watched: Watched) -> Non
 
 def test_what_is_refused_meanwhile_is_told_why(watched: Watched) -> None:
     watched.fail(FAILURES)
-    with pytest.raises(RemoteError, match=r"^it is down; draftline tries again by itself$"):
+    with pytest.raises(RemoteError, match=r"^it is down \(draftline tries again by itself\)$"):
         watched.breaker.enter()
 
 
@@ -99,6 +99,11 @@ def test_a_probe_that_nobody_waits_for_is_followed_by_another(watched: Watched) 
 
 def test_wrong_settings_open_it_at_once(watched: Watched) -> None:
     watched.fail(1, RemoteError("no such model", "settings"))
+    assert watched.is_open()
+
+
+def test_what_is_certain_opens_it_at_once(watched: Watched) -> None:
+    watched.fail(1, RemoteError("nobody listens", is_certain=True))
     assert watched.is_open()
 
 

@@ -41,7 +41,7 @@ async def test_all_is_well() -> None:
             listing({"id": "NAME", "root": "meta-llama/Meta-Llama-3-8B"}),
             {"prompt_family": "granite"},
             "target model",
-            "needs markers that 'NAME' lacks: set it to 'prefix'",
+            "needs markers that 'NAME' lacks; set it to 'prefix'",
         ),
         (listing({"id": "NAME"}), {"ca_file": "/nonesuch.pem", "api_key_env": "NO_SUCH_KEY"}, "server", "NO_SUCH_KEY"),
     ],

@@ -1,6 +1,7 @@
 """Asking a server over HTTP: what is sent, what is read, and what is said of everything that can go wrong."""
 
 import asyncio
+import json
 import shutil
 import ssl
 import subprocess
@@ -17,7 +18,7 @@ from decoder.remote.errors import RemoteError
 from decoder.remote.piece import Piece
 from decoder.remote.settings import RemoteSettings
 from decoder.wire.messages import Sampling
-from tests.decoder.scripted_server import Reply, Script, event, listing, refusing, scripted_server, writing
+from tests.decoder.scripted_server import Reply, Script, event, listing, refusing, scripted_server, whole, writing
 
 SECRET = "zz-secret-123"
 PROMPT = "def confidential_function(alpha, beta):\n"
@@ -103,6 +104,11 @@ def test_an_address_that_is_none_is_told() -> None:
         Reply((event("one two 😀 three").replace(b"\n", b"\r\n"), b"data: [DONE]\r\n\r\n", event("and more"))),
         Reply(tuple(bytes([byte]) for byte in event("one two 😀 three"))),
         Reply(writing("one two 😀 three").steps, kind="text/event-stream; charset=utf-8"),
+        Reply(writing("one two 😀 three").steps, kind="text/plain"),
+        Reply(writing("one two 😀 three").steps, is_chunked=False),
+        whole("one two 😀 three"),
+        whole("one two 😀 three", indent=2, is_chunked=False),
+        whole("one two 😀 three", size=1),
     ],
 )
 async def test_a_stream_is_read_whatever_its_style(reply: Reply) -> None:
@@ -117,20 +123,25 @@ async def test_characters_that_are_not_escaped_may_come_apart() -> None:
 @pytest.mark.parametrize(
     ("reply", "blame", "said"),
     [
-        (refusing(400, "this model takes 2048 tokens"), "request", "(this model takes 2048 tokens): if the prompt is"),
+        (refusing(400, "this model takes 2048 tokens"), "request", "(this model takes 2048 tokens); if the prompt is"),
         (refusing(401), "settings", "it wants a key: set api_key_env in [engine] of config.toml to the name of"),
         (refusing(403), "settings", "it wants a key"),
         (refusing(404, "not found"), "settings", "mostly ends in /v1, and model must be one that the server has"),
         (refusing(405), "settings", "mostly ends in /v1"),
-        (refusing(302, headers="Location: http://elsewhere/v1\r\n"), "settings", "answered 302: it is somewhere else"),
-        (refusing(429, "slow down"), "server", "answered 429 (slow down): too many requests"),
-        (refusing(500, "boom"), "server", "answered 500 (boom): see the server's log"),
-        (Reply((b"<html>bad gateway</html>",), 502, "text/html"), "server", "answered 502: see the server's log"),
-        (Reply((b"<html></html>",), kind="text/html"), "settings", "answered text/html and no stream of events"),
-        (Reply((b'{"choices": []}',), kind="application/json"), "settings", "answered application/json and no stream"),
+        (refusing(302, headers="Location: http://elsewhere/v1\r\n"), "settings", "answered 302; it is somewhere else"),
+        (refusing(429, "slow down"), "server", "answered 429 (slow down); wait, or raise"),
+        (refusing(500, "boom"), "server", "answered 500 (boom); see the server's log"),
+        (Reply((b"<html>bad gateway</html>",), 502, "text/html"), "server", "answered 502; see the server's log"),
+        (Reply((b"<html></html>",), kind="text/html"), "settings", "answered text/html and no completion; base_url"),
+        (Reply((b"ok",), kind="text/plain"), "settings", "answered text/plain and no completion; base_url"),
+        (Reply((), kind="text/plain"), "settings", "answered text/plain and no completion"),
+        (Reply((b'{"choices": [',), kind="application/json"), "server", "not one of an OpenAI-compatible"),
+        (Reply((b'{"content": "x"}',), kind="application/json"), "server", "base_url in [engine] of config.toml"),
+        (Reply((b'data: {"content": "x"}\n\n',)), "server", "base_url in [engine] of config.toml mostly ends in /v1"),
+        (Reply((b'{"error": {"message": "boom"}}',), kind="application/json"), "server", "with an error (boom); see"),
         (Reply((b"data: {\n\n",)), "server", "not one of an OpenAI-compatible completions API"),
         (Reply((event("a")[:20],)), "server", "not one of an OpenAI-compatible completions API"),
-        (Reply((b'data: {"error": {"message": "boom"}}\n\n',)), "server", "stopped with an error: boom"),
+        (Reply((b'data: {"error": {"message": "boom"}}\n\n',)), "server", "stopped with an error (boom); see its log"),
         (Reply(("a", None)), "server", "broke off"),
         (Reply((b"data: " + b"x" * (1 << 21),)), "server", "an event of more than"),
     ],
@@ -144,7 +155,7 @@ async def test_what_goes_wrong_is_told_with_a_remedy(reply: Reply, blame: str, s
 async def test_a_key_that_is_not_accepted_is_named_by_its_variable() -> None:
     for message in (f"Incorrect API key provided: {SECRET}", f"no such key: zz-s***{SECRET[-4:]}"):
         error = await refused(refusing(401, message), env={"LLM_API_KEY": SECRET}, api_key_env="LLM_API_KEY")
-        assert "answered 401: the key in the environment variable LLM_API_KEY is not accepted" in str(error)
+        assert "answered 401; the key in the environment variable LLM_API_KEY is not accepted" in str(error)
 
 
 async def test_a_message_that_quotes_the_prompt_is_left_out() -> None:
@@ -152,6 +163,17 @@ async def test_a_message_that_quotes_the_prompt_is_left_out() -> None:
     assert "confidential" not in str(quoting)
     honest = await refused(refusing(400, "function_calls are not there"))
     assert "function_calls are not there" in str(honest)
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+async def test_an_error_after_the_head_quotes_neither_prompt_nor_key(kind: str) -> None:
+    for quoted in (PROMPT, SECRET):
+        body = json.dumps({"error": {"message": f"cannot read: {quoted}"}})
+        sent = f"data: {body}\n\n" if kind == "text/event-stream" else body
+        error = await refused(
+            Reply((sent.encode(),), kind=kind), env={"LLM_API_KEY": SECRET}, api_key_env="LLM_API_KEY"
+        )
+        assert str(error) == "the server stopped with an error; see its log"
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("7", 7), ("9999", 300), ("-1", 0), ("nan", 0), ("Wed, 21", 0)])
@@ -167,20 +189,23 @@ async def test_a_redirect_is_not_followed() -> None:
 
 
 async def test_a_server_that_is_not_there_is_told() -> None:
-    with pytest.raises(RemoteError, match=r"^http://127.0.0.1:1/v1 cannot be reached \(.*\): start the server"):
+    with pytest.raises(RemoteError, match=r"^http://127.0.0.1:1/v1 cannot be reached \(.*\); start the server"):
         await read("http://127.0.0.1:1/v1")
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply(silent=True), "was silent for 0.2 s: the server is overloaded, or set first_token_seconds"),
-        (Reply((asyncio.Event(),)), "was silent for 0.2 s: the server is overloaded, or set first_token_seconds"),
+        (Reply(silent=True), "was silent for 0.2 s; see whether it is overloaded, or set first_token_seconds"),
+        (Reply((asyncio.Event(),)), "was silent for 0.2 s; see whether it is overloaded, or set first_token_seconds"),
         (
             Reply((b": alive\n\n", asyncio.Event())),
-            "was silent for 0.2 s: the server is overloaded, or set first_token",
+            "was silent for 0.2 s; see whether it is overloaded, or set first_token",
         ),
-        (Reply(("a", asyncio.Event())), "was silent for 0.1 s: the server is overloaded, or set next_token_seconds"),
+        (
+            Reply(("a", asyncio.Event())),
+            "was silent for 0.1 s; see whether it is overloaded, or set next_token_seconds",
+        ),
     ],
 )
 async def test_a_silent_server_is_given_up(reply: Reply, said: str) -> None:
@@ -210,7 +235,7 @@ async def test_the_list_of_models() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply((b"<html>",)), "is no list of models: is base_url"),
+        (Reply((b"<html>",)), "is no list of models; is base_url"),
         (Reply((b"[]",)), "is no list of models"),
         (Reply((b'{"data": [{}]}',)), "is no list of models"),
         (refusing(401), "it wants a key"),
@@ -219,8 +244,9 @@ async def test_the_list_of_models() -> None:
     ],
 )
 async def test_a_list_that_cannot_be_had_is_told(reply: Reply, said: str) -> None:
+    patience = 0.1 if "silent" in said else 10.0
     async with scripted_server(reply) as server:
-        client = CompletionsClient(RemoteSettings(server.url, "NAME", first_token_seconds=0.1), {})
+        client = CompletionsClient(RemoteSettings(server.url, "NAME", first_token_seconds=patience), {})
         with pytest.raises(RemoteError, match=said.replace("(", r"\(")):
             await client.models()
         await client.aclose()
@@ -255,7 +281,7 @@ async def test_a_certificate_of_ones_own_is_trusted_where_it_is_named(tmp_path: 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(tmp_path / "ca.pem", tmp_path / "key.pem")
     async with scripted_server(writing("x"), tls=context) as server:
-        with pytest.raises(RemoteError, match="has a certificate that is not trusted: set ca_file") as caught:
+        with pytest.raises(RemoteError, match="has a certificate that is not trusted; set ca_file") as caught:
             await read(server.url)
         assert caught.value.blame == "settings"
         pieces = await read(server.url, ca_file=str(tmp_path / "ca.pem"))

@@ -66,7 +66,7 @@ async def test_a_model_that_the_server_does_not_have() -> None:
     models = [{"id": f"m{number}"} for number in range(7)]
     said = await failure(listing(*models))
     assert (
-        "has no model 'NAME': set model in [engine] of config.toml to one that it has (m0, m1, m2, m3, m4, …)" in said
+        "has no model 'NAME'; set model in [engine] of config.toml to one that it has (m0, m1, m2, m3, m4, …)" in said
     )
     assert "it has (none)" in await failure(listing())
 
@@ -82,7 +82,7 @@ async def test_a_family_that_is_set_asks_nobody(name: str) -> None:
 
 async def test_a_family_that_the_model_lacks_is_refused() -> None:
     said = await failure(refusing(500), "meta-llama/Meta-Llama-3-8B", "starcoder2")
-    assert "needs markers that 'meta-llama/Meta-Llama-3-8B' lacks: set it to 'prefix'" in said
+    assert "needs markers that 'meta-llama/Meta-Llama-3-8B' lacks; set it to 'prefix'" in said
     assert await family(refusing(500), "bigcode/starcoder2-3b", "prefix") == ("prefix", 0), "every model can do that"
 
 

@@ -38,10 +38,16 @@ def test_an_idle_older_decoder_of_another_protocol_is_replaced() -> None:
     assert must_replace(running("0.1.0", protocol=PROTOCOL - 1), "0.2.0")
 
 
+def test_an_idle_decoder_of_an_older_protocol_is_replaced_also_where_the_version_is_the_same() -> None:
+    assert must_replace(running("0.2.0", protocol=PROTOCOL - 1), "0.2.0")
+    assert must_replace(running("0.2.0", protocol=PROTOCOL), "0.2.0") is False
+
+
 @pytest.mark.parametrize(
     ("welcome", "remedy"),
     [
         (running("0.1.0", busy=True, protocol=PROTOCOL - 1), "close them or run `draftline stop`"),
+        (running("0.2.0", busy=True, protocol=PROTOCOL - 1), "close them or run `draftline stop`"),
         (running("9.0.0", protocol=PROTOCOL + 1), "update this draftline"),
         (running("0.2.0", protocol=PROTOCOL + 1), "update this draftline"),
     ],
