@@ -23,6 +23,7 @@ from decoder.neighbours import Neighbours
 from decoder.power import Power
 from decoder.prompt import PromptBuilder
 from decoder.prompt_families import family_named, family_of
+from decoder.telemetry import OnUnanswered, nobody_told
 from decoder.tokenizer import Tokenizer, TokenizerError
 from decoder.torch_engine.memory import Demand, DeviceMemoryError, settle
 from decoder.wire.messages import Sampling
@@ -67,17 +68,30 @@ class Assembly:
         return self.loaded.place.dtype
 
     def engine(
-        self, config: DecoderConfig, learned: Learned | None = None, buffers: Buffers | None = None
+        self,
+        config: DecoderConfig,
+        learned: Learned | None = None,
+        buffers: Buffers | None = None,
+        *,
+        on_unanswered: OnUnanswered = nobody_told,
     ) -> LocalEngine:
         """The engine over these parts. In a shorter window than was asked for, prompts keep their share of it.
 
         learned: what drafting goes on from, and where it keeps what it learns; None begins anew and keeps nothing.
-        buffers: the open documents that prompts may quote. Raises EngineError for a prompt family that the model lacks.
+        buffers: the open documents that prompts may quote. on_unanswered: as for `Writer`.
+        Raises EngineError for a prompt family that the model lacks.
         """
         if learned:
             self.drafters.tuner.survival = learned.survival(self.target.model.name)
         return LocalEngine(
-            Writer(self.target, self.tokenizer, self.drafters, self._prompts(config, buffers), rule=self.rule),
+            Writer(
+                self.target,
+                self.tokenizer,
+                self.drafters,
+                self._prompts(config, buffers),
+                rule=self.rule,
+                on_unanswered=on_unanswered,
+            ),
             self.drafters,
             model=self.target.model.name,
             description="; ".join([str(self.loaded), *self.notes]),

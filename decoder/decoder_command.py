@@ -22,7 +22,7 @@ from decoder.config import ConfigError, DecoderConfig
 from decoder.engine import Engine, EngineError
 from decoder.environment import set_environment
 from decoder.service import AlreadyRunningError, Service
-from decoder.telemetry import TelemetryLog
+from decoder.telemetry import OnUnanswered, TelemetryLog, Unanswered, nobody_told
 from decoder.terminal import fail, out, plain_errors
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint
@@ -79,7 +79,13 @@ def _run(log_level: str) -> NoReturn:
     buffers = Buffers()
 
     async def load(progress: Callable[[str], None]) -> Engine:
-        return await _load_engine(buffers, progress, on_trouble=lambda text: service.trouble(text))
+        loop = asyncio.get_running_loop()
+
+        def unanswered(language: str, why: Unanswered, num_steps: int) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+                loop.call_soon_threadsafe(telemetry.unanswered, language, why, num_steps)
+
+        return await _load_engine(buffers, progress, lambda text: service.trouble(text), unanswered)
 
     service = Service(
         Endpoint.default(),
@@ -106,14 +112,19 @@ def _run(log_level: str) -> NoReturn:
     os._exit(0)
 
 
-async def _load_engine(buffers: Buffers, progress: Callable[[str], None], on_trouble: Callable[[str], None]) -> Engine:
+async def _load_engine(
+    buffers: Buffers,
+    progress: Callable[[str], None],
+    on_trouble: Callable[[str], None],
+    on_unanswered: OnUnanswered = nobody_told,
+) -> Engine:
     """The engine by today's config.toml, following the open buffers. Raises EngineError."""
     try:
         config = DecoderConfig.load()
     except ConfigError as error:
         raise EngineError(str(error)) from error
     if config.remote is None:
-        return await _in_daemon_thread(lambda: _load(config, buffers, progress))
+        return await _in_daemon_thread(lambda: _load(config, buffers, progress, on_unanswered))
     from decoder.assemble_remote import assemble_remote
 
     return await assemble_remote(config, config.remote, buffers, on_trouble)
@@ -134,7 +145,9 @@ async def _in_daemon_thread(work: Callable[[], Engine]) -> Engine:
     return await asyncio.wrap_future(done)
 
 
-def _load(config: DecoderConfig, buffers: Buffers, progress: Callable[[str], None]) -> Engine:
+def _load(
+    config: DecoderConfig, buffers: Buffers, progress: Callable[[str], None], on_unanswered: OnUnanswered
+) -> Engine:
     """A model in this process; what that takes is imported only now."""
     from decoder.assemble import assemble
     from decoder.indexing import IndexingThread
@@ -142,7 +155,7 @@ def _load(config: DecoderConfig, buffers: Buffers, progress: Callable[[str], Non
 
     assembly = assemble(config, progress)
     buffers.attach(IndexingThread(assembly.corpus))
-    return assembly.engine(config, Learned(learned_path()), buffers)
+    return assembly.engine(config, Learned(learned_path()), buffers, on_unanswered=on_unanswered)
 
 
 def _process_settings() -> DecoderConfig:

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
@@ -17,6 +18,13 @@ MAX_BYTES = 16 * 1024 * 1024
 _SALT_BYTES = 16
 
 Unanswered = Literal["given_up", "ahead"]
+OnUnanswered = Callable[[str, Unanswered, int], None]
+"""Is told of a language, why steps are in no answer, and how many they are."""
+
+
+def nobody_told(_language: str, _why: Unanswered, _num_steps: int) -> None:
+    """An `OnUnanswered` that keeps nothing."""
+
 
 _log = logging.getLogger(__name__)
 

@@ -20,6 +20,7 @@ from decoder.sampling import NonFiniteLogitsError
 from decoder.shared_target import SharedTarget
 from decoder.stopping import Stopping
 from decoder.tally import Tally
+from decoder.telemetry import OnUnanswered, nobody_told
 from decoder.tokenizer import Tokenizer
 from decoder.wire.messages import Answer, Complete, Sampling, Shown, Timings, TokenCounts
 from decoder.written import Written
@@ -61,7 +62,10 @@ class Writer:
         prompts: PromptBuilder,
         *,
         rule: AcceptanceRule = "coupled",
+        on_unanswered: OnUnanswered = nobody_told,
     ) -> None:
+        """on_unanswered: is told, on the model's thread, of steps that are in no answer."""
+        self._on_unanswered = on_unanswered
         self._target = target
         self._tokenizer = tokenizer
         self._drafters = drafters
@@ -92,14 +96,20 @@ class Writer:
 
         Ends after `num_tokens`, after LINES_AHEAD, or as soon as a request has another use for the target.
         """
-        with self._recovering():
-            yield from self._shared.hold(run)
-            run.limit = run.num_tokens_before(end) + num_tokens
-            while self._shared.is_held_by(run) and len(run.tokens) < run.limit:
-                if run.written.text.count("\n", end) > LINES_AHEAD or (step := run.step()) is None:
-                    return
-                self._drafters.learn(step)
-                yield
+        num_steps = 0
+        try:
+            with self._recovering():
+                yield from self._shared.hold(run)
+                run.limit = run.num_tokens_before(end) + num_tokens
+                while self._shared.is_held_by(run) and len(run.tokens) < run.limit:
+                    if run.written.text.count("\n", end) > LINES_AHEAD or (step := run.step()) is None:
+                        return
+                    num_steps += 1
+                    self._drafters.learn(step)
+                    yield
+        finally:
+            if num_steps:
+                self._on_unanswered(run.request.language, "ahead", num_steps)
 
     def _answer(self, request: Complete, asked: float) -> Work[Served]:
         started = time.perf_counter()
@@ -109,7 +119,11 @@ class Writer:
         read = time.perf_counter()
         num_prompt = run.num_prompt_tokens(offset)
         stopping, tally, due = Stopping.of(request, self._grammar(request)), Tally(), due_time(request, asked, read)
-        passage = yield from write_passage(run, offset, stopping, self._drafters, tally, due)
+        try:
+            passage = yield from write_passage(run, offset, stopping, self._drafters, tally, due)
+        except BaseException:
+            self._on_unanswered(request.language, "given_up", tally.speculation().steps)
+            raise
         written = time.perf_counter()
         found = [stopping.trim(passage.text)]
         if request.candidates > 1:

@@ -79,7 +79,7 @@ async def _session(desk: Desk, trace: Trace, policy: Policy) -> Session:
         policy.name,
         seen(trace, log, screen),
         traffic(log, logged),
-        decoded(logged, screen.answers(), cpu),
+        decoded(logged, list(AnswerLog(desk.state).unanswered(since=began)), screen.answers(), cpu),
         identity,
     )
 

@@ -63,17 +63,16 @@ class Traffic:
 class Decoded:
     """What the decoder's log says.
 
-    asked: requests that reached it, warm-ups left out. steps: passes over drafts or single tokens; wasted: those of
-    answers that were never on screen, cancelled and superseded ones included as far as the log has their steps:
-    `untold` counts the cancelled answers that are logged without any. reasons: of answers with nothing to show.
-    What is written ahead in the background belongs to no answer and is not in `steps`.
+    asked: requests that reached it, warm-ups left out. steps: passes over drafts or single tokens for requests; wasted:
+    those of answers that were never on screen, and of requests that were given up (whose text the next request may
+    have gone on with). ahead: steps in the background besides. reasons: of answers with nothing to show.
     cpu: seconds of processor time that the decoder took meanwhile, which nothing escapes; 0 where it cannot be read.
     """
 
     asked: int
     steps: int
     wasted: int
-    untold: int
+    ahead: int
     cpu: float
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -123,16 +122,21 @@ def traffic(log: Log, logged: Iterable[dict[str, Any]]) -> Traffic:
     )
 
 
-def decoded(logged: Sequence[dict[str, Any]], shown: set[int], cpu: float) -> Decoded:
-    """`logged` are the decoder's records of the session; shown: the answers that were on screen."""
+def decoded(
+    logged: Sequence[dict[str, Any]], unanswered: Sequence[dict[str, Any]], shown: set[int], cpu: float
+) -> Decoded:
+    """logged, unanswered: the decoder's records of the session; shown: the answers that were on screen."""
     records = [record for record in logged if record["trigger"] != "warm_up"]
     steps = {record["request"]: record["speculation"]["steps"] for record in records}
+    others = Counter[str]()
+    for record in unanswered:
+        others[record["why"]] += record["steps"]
     quiet = [record for record in records if not record["shown_characters"]]
     return Decoded(
         asked=len(records),
-        steps=sum(steps.values()),
-        wasted=sum(count for request, count in steps.items() if request not in shown),
-        untold=sum(record["finish"] == "cancelled" and not steps[record["request"]] for record in quiet),
+        steps=sum(steps.values()) + others["given_up"],
+        wasted=sum(count for request, count in steps.items() if request not in shown) + others["given_up"],
+        ahead=others["ahead"],
         cpu=cpu,
         reasons=Counter(record["reason"] for record in quiet),
     )

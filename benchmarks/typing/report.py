@@ -78,8 +78,7 @@ def words(sessions: Sequence[Session], policy: str) -> str:
         reasons["(by the server itself)"] = unasked
     listed = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
     lines = [f"nothing offered: {listed or 'never'}"]
-    if decoded.untold:
-        lines.append(f"{decoded.untold} cancelled answers are logged without their steps, so more were wasted")
+    lines.append(f"{decoded.ahead} steps were written ahead besides")
     identical, differing = (sum(getattr(each.identity, name) for each in chosen) for name in ("identical", "differing"))
     shown: Counter[str] = sum((Counter(each.identity.shown) for each in chosen), Counter())
     lines.append(f"drafted against undrafted: {identical} identical, {differing} differing")

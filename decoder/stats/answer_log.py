@@ -23,11 +23,18 @@ class AnswerLog:
 
     def answers(self, since: float = 0.0) -> Iterator[dict[str, Any]]:
         """Records as `TelemetryLog` describes them, those not older than `since` (seconds since 1970)."""
+        return self._of_kind("answer", since)
+
+    def unanswered(self, since: float = 0.0) -> Iterator[dict[str, Any]]:
+        """Likewise those of steps that are in no answer."""
+        return self._of_kind("unanswered", since)
+
+    def _of_kind(self, kind: str, since: float) -> Iterator[dict[str, Any]]:
         for path in self._paths:
             for record in self._records(path):
                 if not _is_sound(record):
                     self.num_unknown += 1
-                elif record["kind"] == "answer" and record["time"] >= since:
+                elif record["kind"] == kind and record["time"] >= since:
                     yield record
 
     def _records(self, path: Path) -> Iterator[Any]:

@@ -119,8 +119,9 @@ def test_steps_of_what_was_never_on_screen_are_wasted() -> None:
     cancelled = record(3, finish="cancelled", reason="superseded", shown_characters=0, speculation={"steps": 0})
     quiet = record(4, finish="none", reason="nothing_left_after_trim", shown_characters=0)
     warm_up = record(5, trigger="warm_up", shown_characters=0)
-    found = decoded([record(1), record(2), cancelled, quiet, warm_up], {1}, 0.5)
-    assert found == Decoded(4, 15, 10, 1, 0.5, Counter({"superseded": 1, "nothing_left_after_trim": 1}))
+    others = [{"why": "given_up", "steps": 2}, {"why": "ahead", "steps": 7}, {"why": "given_up", "steps": 1}]
+    found = decoded([record(1), record(2), cancelled, quiet, warm_up], others, {1}, 0.5)
+    assert found == Decoded(4, 18, 13, 7, 0.5, Counter({"superseded": 1, "nothing_left_after_trim": 1}))
 
 
 def test_totals_add_up() -> None:

@@ -16,6 +16,7 @@ from decoder.local_engine import Defaults, LocalEngine
 from decoder.prompt import PromptBuilder
 from decoder.prompt_families import family_named
 from decoder.remembered import Probed
+from decoder.telemetry import OnUnanswered, nobody_told
 from decoder.tokenizer import Tokenizer
 from decoder.wire.messages import Complete
 from decoder.writer import Writer
@@ -52,6 +53,7 @@ async def engine(
     tokenizer: Tokenizer = TOKENIZER,
     family: str = "prefix",
     rule: AcceptanceRule = "coupled",
+    on_unanswered: OnUnanswered = nobody_told,
 ) -> AsyncIterator[LocalEngine]:
     target = model or ScriptedModel(REPLIES)
     corpus = Corpus(tokenizer.encode, tokenizer.token_bytes)
@@ -61,7 +63,7 @@ async def engine(
     budget = min(prompt_tokens, target.context_length - 1)
     prompts = PromptBuilder(tokenizer, budget=budget, family=family_named(family))
     made = LocalEngine(
-        Writer(PrefixCache(target), tokenizer, drafters, prompts, rule=rule),
+        Writer(PrefixCache(target), tokenizer, drafters, prompts, rule=rule, on_unanswered=on_unanswered),
         drafters,
         model=target.name,
         defaults=defaults,

@@ -233,3 +233,13 @@ async def test_the_text_is_the_same_whether_it_was_written_at_once_or_followed()
             shown = answer.text
         assert TEXT.startswith(document.removeprefix(PREFIX))
         assert document.removeprefix(PREFIX).startswith("sum(items)\n    return n")
+
+
+async def test_steps_that_are_in_no_answer_are_told() -> None:
+    told: list[tuple[str, str, int]] = []
+    defaults = Defaults(background_tokens=12, draft="none")
+    scripted = model()
+    async with engine(scripted, defaults=defaults, on_unanswered=lambda *unanswered: told.append(unanswered)) as made:
+        await made.complete(ask(PREFIX))
+        await settled(scripted)
+    assert told == [("python", "ahead", 12)]

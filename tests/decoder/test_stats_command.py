@@ -69,7 +69,7 @@ def log() -> TelemetryLog:
 def answered(text: str = "x", language: str = "python", total_ms: float = 30.0, steps: int = 2) -> None:
     counts = {"lookup": SourceCounts(4, 3), "renamed": SourceCounts(2, 0)} if steps else {}
     speculation = Speculation(steps, 6, 3, counts)
-    answer = Answer(1, text, language, timings_ms=Timings(total=total_ms), speculation=speculation)
+    answer = Answer(1, text, language=language, timings_ms=Timings(total=total_ms), speculation=speculation)
     log().answered(1, Complete(1, "a", language, "", ""), answer)
 
 
