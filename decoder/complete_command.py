@@ -163,7 +163,12 @@ async def _answer(assembly: Assembly, config: DecoderConfig, request: Complete) 
 def _print(answer: Answer, as_json: bool) -> None:
     if as_json:
         fields = dataclasses.asdict(answer)
-        del fields["id"]
+        for internal in (
+            "id",
+            "alternatives",
+            *([] if answer.replaces else ["replaces"]),
+        ):  # most answers replace nothing
+            del fields[internal]
         sys.stdout.write(json.dumps(fields, ensure_ascii=False) + "\n")
         return
     sys.stdout.write(answer.text + ("\n" if answer.text else ""))
