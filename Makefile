@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.stamp
 
-.PHONY: setup demo test test-editors test-engines test-sequences vllm lint types bench peers gpu-check clean
+.PHONY: setup demo test test-editors test-vscode vscode test-engines test-sequences vllm lint types bench peers gpu-check clean
 .DELETE_ON_ERROR:
 
 setup: $(STAMP)
@@ -25,11 +25,19 @@ demo: setup
 
 test: setup
 	$(BIN)/draftline models pull smollm2-135m
-	$(BIN)/python -m pytest -m "not editor and not engines"
+	$(BIN)/python -m pytest -m "not editor and not vscode and not engines"
 
 test-editors: setup
 	$(BIN)/draftline models pull smollm2-135m
 	$(BIN)/python -m pytest -m editor
+
+# VS Code itself, as code-server in Chromium; installed privately, needs npm.
+test-vscode: setup
+	$(BIN)/draftline models pull smollm2-135m
+	$(BIN)/python -m pytest -m vscode
+
+vscode:
+	cd editors/vscode && npm ci && npm test && npm run package
 
 # Servers of others behind the remote engine: llama-server (`make peers`) and vLLM (`make vllm`), those that are there.
 test-engines: setup

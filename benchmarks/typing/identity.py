@@ -13,7 +13,7 @@ from benchmarks.typing.trace import Trace
 from decoder import version
 from decoder.wire.connection import Connection, connect
 from decoder.wire.endpoint import Endpoint
-from decoder.wire.messages import Answer, BufferOpened, Complete, Draft
+from decoder.wire.messages import Answer, BufferOpened, Complete, Draft, Sampling
 from lsp_server.documents import Document
 from lsp_server.request import completion_request
 from lsp_server.settings import Settings
@@ -32,8 +32,8 @@ class Identity:
     """drafted: answers with drafts against those without, asked one after the other; `differing` must be 0.
 
     shown: what was on screen against the undrafted answer: identical; a beginning of it, where the time was up; other,
-    where the prompt was not the same: its window follows the keys, of which only some are asked again, and the open
-    buffers may not have been read yet.
+    where the prompt was not the same: its window follows the keys, of which only some are asked again, and what was
+    shown may have gone on from a key before.
     """
 
     identical: int
@@ -99,7 +99,12 @@ class _Client:
         return written[: len(written) - answer.replaces] + answer.text
 
     async def _ask(self, request: Complete) -> Answer:
-        request = replace(request, id=next(self.ids), draft=self.draft, deadline_ms=0.0)
+        """Each under a seed of its own: greedy text does not depend on it, but the decoder begins it anew.
+
+        Else it would go on with what it had written for the sample before, as far as that had come by then.
+        """
+        id = next(self.ids)
+        request = replace(request, id=id, draft=self.draft, deadline_ms=0.0, sampling=Sampling(seed=id))
         self.connection.send(request)
         while (reply := await self.connection.receive()) is not None:
             if isinstance(reply, Answer) and reply.id == request.id:
