@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 import time
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,14 @@ from tests.journeys.neovim.report import Report
 
 DRIVER = Path(__file__).with_name("e2e.lua")
 RECIPE = Path(__file__).parents[3] / "editors" / "README.md"
+PLUGIN = RECIPE.with_name("neovim")
 DRAFTLINE = Path(sys.executable).with_name("draftline")
 NEOVIM_SECONDS = 150
 LEAVE_SECONDS = 10.0
+PATIENT = "vim.lsp.config('draftline', { init_options = { deadlineMs = 0 } })"
+"""A line of init.lua for tests with a real model: it may take its time on a busy machine."""
 
-Step = dict[str, str | int]
+Step = Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,11 @@ class Desk:
         self.write("bin/.keep", "")
         (self.folder / "run").mkdir(mode=0o700)
 
+    def use_plugin(self, *more: str) -> None:
+        """The user's init.lua is the plugin's one line, and `more`."""
+        lines = [f"vim.opt.runtimepath:prepend('{PLUGIN}')", *more, "require('draftline').setup()"]
+        self.write("CONFIG_HOME/nvim/init.lua", "\n".join(lines))
+
     def write(self, name: str, text: str) -> Path:
         """A file on this desk."""
         path = self.folder / name
@@ -59,8 +69,8 @@ class Desk:
 
     def play(self, file: Path, *steps: Step) -> Report:
         """Opens `file` in Neovim and goes through the steps, which e2e.lua explains."""
-        report = self.folder / "report.json"
-        scenario = self.write("scenario.json", json.dumps(steps))
+        report = self.folder / f"{uuid.uuid4()}.report.json"
+        scenario = self.write(f"{report.stem}.scenario.json", json.dumps(steps))
         done = subprocess.run(
             [self.neovim, "--headless", "-n", str(file), "-c", f"luafile {DRIVER}"],
             env={**self.environment, "E2E_SCENARIO": str(scenario), "E2E_REPORT": str(report)},

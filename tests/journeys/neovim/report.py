@@ -33,6 +33,16 @@ class Snapshot:
         return "\n".join(self.lines)
 
     @property
+    def before_cursor(self) -> str:
+        """The buffer up to the cursor."""
+        return "\n".join([*self.lines[: self.row], self.lines[self.row].encode()[: self.column].decode()])
+
+    @property
+    def after_cursor(self) -> str:
+        """The buffer from the cursor on."""
+        return self.text[len(self.before_cursor) :]
+
+    @property
     def text_with_ghost(self) -> str:
         """What the person expects in the buffer after accepting: the ghost text where the cursor stands."""
         assert self.ghost is not None

@@ -1,68 +1,15 @@
 """Neovim as a person has it: the recipe of editors/README.md, a real file, real keys, and what then stands there."""
 
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
-from tests.journeys.neovim.desk import DRAFTLINE, Desk
+from tests.fakes import ScriptedDecoder
+from tests.journeys.neovim.author import author
+from tests.journeys.neovim.desk import Desk
+from tests.journeys.neovim.play import play
 
 pytestmark = pytest.mark.editor
-
-HERE = Path(__file__).parent / "neovim"
-MODEL = "smollm2-135m"
-INSTALL_SECONDS = 900
-
-
-def unavailable(reason: str) -> NoReturn:
-    """Skips the test, but fails it where nobody would notice the skip."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def neovim() -> str:
-    """A Neovim that knows inline completion."""
-    done = subprocess.run(
-        [HERE / "install.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=INSTALL_SECONDS
-    )
-    if done.returncode != 0:
-        unavailable(f"no Neovim >= 0.12: {done.stderr.strip()}")
-    return done.stdout.splitlines()[-1]
-
-
-@pytest.fixture
-def desk(neovim: str) -> Iterator[Desk]:
-    """Everything that was started from it has ended when the test ends."""
-    desk = Desk(neovim, Path(tempfile.mkdtemp(prefix="dl-nvim-")))  # short: a socket's path may have about 100 bytes
-    desk.prepare()
-    try:
-        yield desk
-        assert desk.left_behind() == {}
-    finally:
-        for process in desk.processes():
-            os.kill(process, signal.SIGKILL)
-        shutil.rmtree(desk.folder, ignore_errors=True)
-
-
-@pytest.fixture
-def real_desk(desk: Desk) -> Iterator[Desk]:
-    """A desk with the real server, the real decoder and the starter model; the decoder is stopped at the end."""
-    found = subprocess.run([DRAFTLINE, "models", "path", MODEL], capture_output=True, timeout=60)
-    if found.returncode != 0:
-        unavailable(f"the starter model is missing: run `draftline models pull {MODEL}`")
-    yield desk
-    desk.stop_decoder()
-
 
 ARITHMETIC = '''"""Arithmetic."""
 
@@ -111,8 +58,8 @@ def test_ghost_text_is_shown_and_accepted_and_the_decoder_learns_of_it(real_desk
 @pytest.mark.starter
 def test_typing_on_while_requests_are_pending_leaves_only_ghost_text_that_fits(real_desk: Desk) -> None:
     # prompts of many tokens: evaluating one takes longer than Neovim waits between keys
-    real_desk.write("CONFIG_HOME/draftline/config.toml", "context_tokens = 2500\nprompt_tokens = 2000\n")
-    long = "".join(f"def function_{n}(left, right):\n    return left + {n} * right\n\n\n" for n in range(120))
+    real_desk.write("CONFIG_HOME/draftline/config.toml", "context_tokens = 1500\nprompt_tokens = 1000\n")
+    long = "".join(f"def function_{n}(left, right):\n    return left + {n} * right\n\n\n" for n in range(60))
     file, second = real_desk.write("first.py", ARITHMETIC), real_desk.write("second.py", long)
 
     report = real_desk.play(
@@ -141,30 +88,33 @@ def test_typing_on_while_requests_are_pending_leaves_only_ghost_text_that_fits(r
     assert accepted.text == shown.text_with_ghost
 
 
-@pytest.mark.starter
-def test_ghost_text_that_no_longer_fits_goes_away_even_when_nothing_takes_its_place(real_desk: Desk) -> None:
+async def test_ghost_text_that_no_longer_fits_goes_away_even_when_nothing_takes_its_place(
+    desk: Desk, decoder: ScriptedDecoder
+) -> None:
     """Neovim keeps the old ghost text at an answer of `null`; only an empty list takes it away."""
-    report = real_desk.play(
-        real_desk.write("arithmetic.py", ARITHMETIC),
-        {"keys": "Goreturn "},
+    decoder.reply = author("x = left\n")
+
+    report = await play(
+        desk,
+        "x =\n",
+        {"keys": "A"},
         {"await": "ghost"},
-        {"run": "draftline stop"},  # so that the next answer is an empty one
         {"keys": "¤"},
         {"await": "quiet"},
         {"snapshot": "nothing to offer"},
     )
 
-    assert report.snapshots["nothing to offer"].lines[-1].endswith("return ¤")
+    assert report.snapshots["nothing to offer"].text == "x =¤"
     assert report.snapshots["nothing to offer"].ghost is None
 
 
-@pytest.mark.starter
-def test_accepting_behind_emoji_and_chinese_inserts_at_the_cursor(real_desk: Desk) -> None:
-    file = real_desk.write("wide.py", 'words = ["日本語", "你好"]\nfaces = {"🙂": "smile", "👩‍🚀": "astronaut"}\n')
+async def test_accepting_behind_emoji_and_chinese_inserts_at_the_cursor(desk: Desk, decoder: ScriptedDecoder) -> None:
+    decoder.reply = author('print("🎉 你好 👩‍🚀", words[0], faces)\n')
 
-    report = real_desk.play(
-        file,
-        {"keys": 'Goprint("🎉 你好 👩‍🚀", words[0], '},
+    report = await play(
+        desk,
+        "\n",
+        {"keys": 'Aprint("🎉 你好 👩‍🚀", words[0],'},
         {"await": "ghost"},
         {"snapshot": "shown"},
         {"keys": "<Tab>"},
@@ -173,21 +123,18 @@ def test_accepting_behind_emoji_and_chinese_inserts_at_the_cursor(real_desk: Des
     )
 
     assert report.encoding == "utf-8"
-    shown, accepted = report.snapshots["shown"], report.snapshots["accepted"]
-    assert shown.column > len(shown.lines[shown.row])
-    assert accepted.text == shown.text_with_ghost
+    assert report.snapshots["accepted"].text == report.snapshots["shown"].text_with_ghost
+    assert report.snapshots["accepted"].text == 'print("🎉 你好 👩‍🚀", words[0], faces)'
 
 
-@pytest.mark.starter
-def test_a_file_with_crlf_gets_no_stray_carriage_returns(real_desk: Desk) -> None:
-    always = "vim.lsp.config('draftline', { init_options = { multiline = 'always' } })\n"
-    init = real_desk.folder / "CONFIG_HOME" / "nvim" / "init.lua"
-    init.write_text(init.read_text(encoding="utf-8") + always, encoding="utf-8")
-    file = real_desk.write("windows.py", "def add(left, right):\r\n    return left + right\r\n")
+async def test_a_file_with_crlf_gets_no_stray_carriage_returns(desk: Desk, decoder: ScriptedDecoder) -> None:
+    whole = "if left:\n    return right\n"
+    decoder.reply = author(whole)
 
-    report = real_desk.play(
-        file,
-        {"keys": "Go<CR>def multiply(left, right):"},
+    report = await play(
+        desk,
+        "if left\r\n",
+        {"keys": "A"},
         {"await": "ghost"},
         {"snapshot": "shown"},
         {"keys": "<Tab>"},
@@ -197,22 +144,8 @@ def test_a_file_with_crlf_gets_no_stray_carriage_returns(real_desk: Desk) -> Non
         {"keys": "<Esc>:w<CR>"},
     )
 
-    shown, accepted = report.snapshots["shown"], report.snapshots["accepted"]
-    assert shown.ghost is not None
-    assert "\n" in shown.ghost.text, "this test needs ghost text of several lines"
-    assert "\r" not in accepted.text
-    assert accepted.text == shown.text_with_ghost
-    assert file.read_bytes() == accepted.text.replace("\n", "\r\n").encode() + b"\r\n"
-
-
-SCRIPTED = f"#!/bin/sh\nexec '{sys.executable}' '{HERE / 'scripted_server.py'}'\n"
-
-
-@pytest.fixture
-def scripted_desk(desk: Desk) -> Desk:
-    """A desk whose `draftline` is the scripted server."""
-    desk.write("bin/draftline", SCRIPTED).chmod(0o755)
-    return desk
+    assert report.snapshots["accepted"].text == report.snapshots["shown"].text_with_ghost
+    assert (desk.folder / "a.py").read_bytes() == whole.replace("\n", "\r\n").encode()
 
 
 def test_tab_takes_ghost_text_and_is_the_usual_tab_without_any(scripted_desk: Desk) -> None:
