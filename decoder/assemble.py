@@ -11,7 +11,7 @@ from decoder.arrange import arrange
 from decoder.buffers import Buffers
 from decoder.config import DecoderConfig, Dtype
 from decoder.cost import measure_draft_step
-from decoder.drafters import UNMEASURED_DRAFT, Drafters
+from decoder.drafters import UNMEASURED_DRAFT, Drafters, check_draft
 from decoder.engine import EngineError
 from decoder.governor import Governor
 from decoder.learned import Learned
@@ -22,7 +22,7 @@ from decoder.models.store import ModelStore, ModelStoreError
 from decoder.neighbours import Neighbours
 from decoder.power import Power
 from decoder.prompt import PromptBuilder
-from decoder.prompt_families import family_named, family_of
+from decoder.prompt_families import PromptFamily, family_named, family_of
 from decoder.telemetry import OnUnanswered, nobody_told
 from decoder.tokenizer import Tokenizer, TokenizerError
 from decoder.torch_engine.memory import Demand, DeviceMemoryError, settle
@@ -79,7 +79,6 @@ class Assembly:
 
         learned: what drafting goes on from, and where it keeps what it learns; None begins anew and keeps nothing.
         buffers: the open documents that prompts may quote. on_unanswered: as for `Writer`.
-        Raises EngineError for a prompt family that the model lacks.
         """
         if learned:
             self.drafters.tuner.survival = learned.survival(self.target.model.name)
@@ -110,13 +109,18 @@ class Assembly:
         window = min(self.target.model.context_length, config.context_tokens)
         budget = min(config.prompt_tokens * window // config.context_tokens, self.target.model.context_length - 1)
         quoted = _quoted(config, window)
-        named = config.prompt_family
         return PromptBuilder(
             self.tokenizer,
             budget=budget,
-            family=family_of(self.tokenizer) if named == "auto" else family_named(named, self.tokenizer),
+            family=_family(config, self.tokenizer),
             neighbours=Neighbours(buffers, share=min(MOST_QUOTED, quoted / budget)) if buffers and quoted else None,
         )
+
+
+def _family(config: DecoderConfig, tokenizer: Tokenizer) -> PromptFamily:
+    """Raises EngineError for one whose markers the tokenizer lacks."""
+    named = config.prompt_family
+    return family_of(tokenizer) if named == "auto" else family_named(named, tokenizer)
 
 
 def _quoted(config: DecoderConfig, window: int) -> int:
@@ -143,11 +147,14 @@ class _Models:
     """The models of a configuration, and loading them with as much memory as is granted."""
 
     def __init__(self, config: DecoderConfig, progress: Progress) -> None:
+        """Raises EngineError, before a model is loaded, where the settings name what is not there."""
+        check_draft(config.draft, has_draft_model=bool(config.draft_model))
         self._config = config
         self._progress = progress
         self._folder = model_folder(config.model)
         self._draft_folder = model_folder(config.draft_model) if config.draft_model else None
         self.tokenizer = Tokenizer.load(self._folder)
+        _family(config, self.tokenizer)
         self.arrangement = arrange(config)
         self.given_up: list[str] = []
         self._target: tuple[int, Loaded] | None = None

@@ -25,6 +25,7 @@ from decoder.remote.settings import RemoteSettings
 from decoder.source_file import Place, read_source, split_at
 from decoder.terminal import err, fail, plain_errors
 from decoder.wire.messages import PREFIX_CHARACTERS, SUFFIX_CHARACTERS, Answer, BufferOpened, Complete, Draft, Sampling
+from decoder.wire.reasons import explanation
 from drafting.lines import split_lines
 
 _PER_CENT = re.compile(r"(?P<what>.*): (?P<done>\d+) %")
@@ -173,7 +174,7 @@ def _print(answer: Answer, as_json: bool) -> None:
         return
     sys.stdout.write(answer.text + ("\n" if answer.text else ""))
     if not answer.text:
-        err.print(f"nothing to complete here: {answer.reason}")
+        err.print(explanation(answer.reason), markup=False)
     if sys.stderr.isatty():
         counts = answer.speculation
         err.print(

@@ -108,6 +108,15 @@ class DecoderConfig:
         return Path(named) if named else user_config_path("draftline", appauthor=False) / "config.toml"
 
     @staticmethod
+    def stamp() -> tuple[int, int] | None:
+        """Differs once the file has changed: when it was written, in ns, and its bytes; None where there is none."""
+        try:
+            found = DecoderConfig.path().stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    @staticmethod
     def load() -> "DecoderConfig":
         """The user's settings. Raises ConfigError; only a file that nobody named may be missing."""
         path = DecoderConfig.path()
@@ -115,14 +124,16 @@ class DecoderConfig:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
             if os.environ.get("DRAFTLINE_CONFIG"):
-                raise ConfigError(f"DRAFTLINE_CONFIG names {path}, which does not exist") from error
+                raise ConfigError(
+                    f"DRAFTLINE_CONFIG names {path}, which does not exist; make it, or unset that"
+                ) from error
             return DecoderConfig()
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {path}: {error}") from error
+            raise ConfigError(f"cannot read {path}: {error}; make it a text file in UTF-8 that you may read") from error
         try:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise ConfigError(f"{path} is not valid TOML: {error}") from error
+            raise ConfigError(f"{path} is not valid TOML: {error}; correct the file") from error
         return from_values(values, str(path))
 
 

@@ -31,6 +31,9 @@ from decoder.wire.launch import DECODER_COMMAND, connect_or_start, log_path
 from decoder.wire.messages import Status, Stop
 
 SETTLE_SECONDS = 2.0
+SWITCH_SECONDS = 0.0005
+"""How long a thread that indexes may keep a request from its turn (5 ms by default, several times a request)."""
+
 STOP_SECONDS = 15.0
 _log = logging.getLogger(__name__)
 
@@ -80,6 +83,7 @@ def _run(log_level: str) -> NoReturn:
 
     async def load(progress: Callable[[str], None]) -> Engine:
         loop = asyncio.get_running_loop()
+        Endpoint.default().pid_path.touch()  # tells `draftline doctor` when config.toml was read
 
         def unanswered(language: str, why: Unanswered, num_steps: int) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
@@ -101,6 +105,7 @@ def _run(log_level: str) -> NoReturn:
             _on_signal(name, service)
         await service.run()
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         asyncio.run(serve())
     except AlreadyRunningError as error:

@@ -13,6 +13,7 @@ from decoder import installed, version
 from decoder.assemble import model_folder
 from decoder.config import ConfigError, DecoderConfig, Dtype
 from decoder.cores import available_cores
+from decoder.drafters import check_draft
 from decoder.engine import EngineError
 from decoder.expected_place import draft_obstacle, expected_place
 from decoder.finding import Finding, Verdict
@@ -22,19 +23,28 @@ from decoder.models.store import ModelStoreError
 from decoder.plan.errors import PlanError
 from decoder.plan.found import found_host, num_gpus
 from decoder.plan.plan_command import show_plan
+from decoder.prompt_families import family_named
 from decoder.remembered import Remembered, circumstances
 from decoder.remote.checkup import remote_findings
 from decoder.resident import resident_bytes
 from decoder.terminal import out
+from decoder.tokenizer import Tokenizer, TokenizerError
 from decoder.wire.connection import connect
 from decoder.wire.endpoint import Endpoint
 from decoder.wire.frames import WireError
-from decoder.wire.messages import Status
+from decoder.wire.messages import Draft, Status
 
 _MARKS: dict[Verdict, str] = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
 _LOCAL = ("torch", "transformers", "tokenizers", "pygls")
 _REMOTE = ("httpx", "pygls")
 """What an engine needs that runs models in this process, and one that asks a server."""
+
+_DRAFTING: dict[Draft, str] = {
+    "none": "nothing is drafted (draft = 'none')",
+    "lookup": "drafting is by exact matches in the text and the open buffers (draft = 'lookup')",
+    "syntax": "drafting is by exact and renamed matches in the text and the open buffers",
+}
+"""Without a draft model; "auto" is "syntax" then."""
 
 _NVIM_LEAST = (0, 12)
 _SHARE: dict[Dtype, float] = {"float32": 2.0, "bfloat16": 1.0, "float16": 1.0, "int8": 0.51, "int4": 0.32}
@@ -103,9 +113,7 @@ def _models(config: DecoderConfig, place: Place) -> list[Finding]:
     needed = 0
     for role, name in (("target model", config.model), ("draft model", config.draft_model)):
         if not name:
-            findings.append(
-                Finding("note", role, "none; drafting is by exact and renamed matches in the text and the open buffers")
-            )
+            findings.append(_without_draft_model(config.draft))
             continue
         try:
             folder = model_folder(name)
@@ -116,14 +124,36 @@ def _models(config: DecoderConfig, place: Place) -> list[Finding]:
         needed += size
         findings.append(Finding("ok", role, f"{name}, {size / 2**20:,.0f} MiB of weights in {folder}"))
         if role == "target model":
-            findings += _last_load(config, place, folder)
+            findings += [*_family(config.prompt_family, folder), *_last_load(config, place, folder)]
         else:
             findings += _obstacle(config, place)
     return [*findings, _device(config, place, needed)]
 
 
+def _without_draft_model(draft: Draft) -> Finding:
+    try:
+        check_draft(draft, has_draft_model=False)
+    except EngineError as error:
+        return Finding("problem", "draft model", str(error))
+    return Finding("note", "draft model", f"none; {_DRAFTING.get(draft, _DRAFTING['syntax'])}")
+
+
+def _family(name: str, folder: Path) -> list[Finding]:
+    """Whether the model has the markers of a family that the settings insist on."""
+    if name == "auto":
+        return []
+    try:
+        family_named(name, Tokenizer.load(folder))
+    except (EngineError, TokenizerError) as error:
+        return [Finding("problem", "prompt family", str(error))]
+    return [Finding("ok", "prompt family", name)]
+
+
 def _obstacle(config: DecoderConfig, place: Place) -> list[Finding]:
     """What keeps the draft model from drafting, if anything does."""
+    if config.draft in ("none", "lookup", "syntax"):
+        text = f"{config.draft_model} does not draft: draft = {config.draft!r}; set it to 'auto', or unset draft_model"
+        return [Finding("note", "draft model", text)]
     try:
         obstacle = draft_obstacle(config, place)
     except EngineError as error:
@@ -213,7 +243,18 @@ async def _running(endpoint: Endpoint) -> Finding:
         return Finding("problem", "decoder", "it does not tell its state; run `draftline stop`")
     welcome = connection.welcome
     text = f"running as process {welcome.pid}, version {welcome.version}: {status.message}{_resident(welcome.pid)}"
-    return Finding("problem" if status.state == "error" else "ok", "decoder", text)
+    if status.state == "error":
+        return Finding("problem", "decoder", text)
+    if _is_outdated(endpoint):
+        text += f"; {DecoderConfig.path()} has changed since it was read: run `draftline stop`"
+        return Finding("note", "decoder", text)
+    return Finding("ok", "decoder", text)
+
+
+def _is_outdated(endpoint: Endpoint) -> bool:
+    """Whether config.toml was written after the running decoder has read it."""
+    stamp = DecoderConfig.stamp()
+    return stamp is not None and stamp[0] > endpoint.pid_path.stat().st_mtime_ns
 
 
 def _resident(pid: int) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,6 @@ from decoder.wire.messages import Reason, Reasons, ReasonsQuery, Reply, Status
 from decoder.wire.reasons import explanation
 
 ANSWER_SECONDS = 5.0
-_PIPE_WIDTH = 400
 _ABSENT = (FileNotFoundError, ConnectionRefusedError, ConnectionResetError)
 
 
@@ -34,6 +34,8 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: status, and reasons with seconds_ago.")] = False,
 ) -> None:
     """Why the latest requests showed nothing, and what to do; exit code 1 where no decoder runs."""
+    if file is not None and file.is_dir():
+        fail(f"{file} is a directory: name a file in it, or none for all files", code=2)
     with plain_errors():
         endpoint = Endpoint.default()
         try:
@@ -46,12 +48,12 @@ def explain(
         return
     if found.status.state != "ready":
         out.print(f"{found.status.state}: {found.status.message}", markup=False)
+    if file is not None and not file.exists():
+        out.print(f"there is no file {file}", markup=False)
     if entries:
-        # a pipe has no width to fit: the rows stay whole
-        width = out.width if out.is_terminal else _PIPE_WIDTH
-        Console(width=width, highlight=False, emoji=False).print(_table(entries, width // 3))
+        Console(highlight=False, emoji=False).print(_table(entries, out.width // 3))
     else:
-        out.print(_nothing(file), markup=False)
+        out.print(f"nothing recorded about {file or 'any file'} since the decoder started", markup=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +104,20 @@ def _as_json(status: Status, entries: Iterable[Reason]) -> dict[str, Any]:
     }
 
 
-def _nothing(file: Path | None) -> str:
-    about = f"about {file}" if file else "yet"
-    return f"nothing recorded {about}: every request since the decoder started has shown something, or there was none"
-
-
 def _table(entries: Iterable[Reason], file_width: int) -> Table:
-    """file_width: most characters of a file's name, so that there is room for the reason."""
+    """One row for all requests in a file that showed nothing for the same reason.
+
+    file_width: most characters of a file's name, so that there is room for the reason.
+    """
     table = Table("when", "file", "why, and what to do", box=None, pad_edge=False)
     for column in table.columns[:2]:
         column.no_wrap = True
+    ages: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for entry in entries:
-        cells = (_ago(entry.seconds_ago), _end(_shown(entry.document), file_width), explanation(entry.reason))
-        table.add_row(*(Text(cell) for cell in cells))
+        ages[_shown(entry.document), entry.reason].append(entry.seconds_ago)
+    for (file, reason), seconds in ages.items():
+        when = _ago(min(seconds)) + (f" ({len(seconds)}×)" if len(seconds) > 1 else "")
+        table.add_row(*(Text(cell) for cell in (when, _end(file, file_width), explanation(reason))))
     return table
 
 

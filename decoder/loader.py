@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 
+from decoder.config import DecoderConfig
 from decoder.engine import Engine, EngineError
 from decoder.wire.messages import Status
 
@@ -24,17 +25,24 @@ class Loader:
     """One engine, once it is loaded."""
 
     def __init__(
-        self, load: Callable[[Callable[[str], None]], Awaitable[Engine]], on_status: Callable[[Status], None]
+        self,
+        load: Callable[[Callable[[str], None]], Awaitable[Engine]],
+        on_status: Callable[[Status], None],
+        *,
+        stamp: Callable[[], Hashable] = DecoderConfig.stamp,
     ) -> None:
         """load: makes the engine and tells what it is doing from any thread; raises EngineError with a remedy.
 
-        on_status: is told how it is, at every step and at least once for each attempt.
+        on_status: is told how it is, at every step and at least once for each attempt. stamp: differs once the
+        settings that an engine is made from have changed.
         """
         self.engine: Engine | None = None
         self.status = LOADING
         """What those see who have been told all along: an error stays until the next attempt differs."""
         self._load = load
         self._on_status = on_status
+        self._stamp = stamp
+        self._made_from: Hashable = None
         self._task: asyncio.Task[None] | None = None
         self._began_at = 0.0
         self._text = LOADING.message
@@ -48,12 +56,21 @@ class Loader:
     def begin(self) -> None:
         """Starts to load."""
         self._began_at = time.monotonic()
+        self._made_from = self._stamp()
         self._task = asyncio.create_task(self._run())
 
     def retry(self) -> None:
-        """Loads again where that has failed: what was missing or wrong may have been put right since."""
-        is_failed = self.engine is None and self.greeting.state == "error"
-        if is_failed and time.monotonic() - self._began_at > RELOAD_SECONDS:
+        """Loads again where that has failed: what was missing or wrong may have been put right since.
+
+        An engine that is in trouble is made anew once its settings have changed.
+        """
+        if self.greeting.state != "error":
+            return
+        if self.engine is None:
+            is_due = time.monotonic() - self._began_at > RELOAD_SECONDS
+        else:
+            is_due = self._stamp() != self._made_from
+        if is_due:
             self.begin()
 
     def trouble(self, text: str) -> None:
@@ -67,9 +84,12 @@ class Loader:
             self._task.cancel()
 
     async def _run(self) -> None:
+        replaced, self.engine = self.engine, None
         self._report(LOADING.message)
         loud = asyncio.get_running_loop().call_later(QUIET_SECONDS, lambda: self._report(self._text))
         try:
+            if replaced:
+                await replaced.aclose()
             self.engine = await self._load(self._reporter())
         except EngineError as error:
             self._say(Status("error", str(error)))

@@ -156,8 +156,9 @@ class RemoteEngine:
                     self._breaker.succeeded()
                     yield piece
         except RemoteError as error:
-            self._breaker.failed(error)
-            raise
+            told = error.with_outlook()  # the same words as the answer's reason and as the status: shown once
+            self._breaker.failed(told)
+            raise told from error.__cause__
 
     async def _read(self, writing: Writing, request: Complete, stopping: Stopping, asked: float) -> Passage:
         """Waits until the text from the cursor on is complete, or is over, or the time is. Raises RemoteError."""

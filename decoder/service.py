@@ -264,6 +264,7 @@ class Service:
             self._reasons.add(request.document, request.language, answer.reason)
 
     async def _answer(self, request: Complete) -> Answer:
+        self._loader.retry()
         if self._loader.engine is None:
             return self._not_ready(request)
         try:
@@ -275,7 +276,6 @@ class Service:
             return Answer(request.id, language=request.language, reason=f"engine_error: {error!r}")
 
     def _not_ready(self, request: Complete) -> Answer:
-        self._loader.retry()
         status = self._loader.status
         reason = "loading" if status.state == "loading" else f"engine_error: {status.message}"
         return Answer(request.id, language=request.language, reason=reason)

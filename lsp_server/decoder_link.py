@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
 from decoder.wire.connection import Connection
@@ -30,6 +31,9 @@ ANSWER_SECONDS = 60.0
 
 MAX_QUEUED_BYTES = 16 * 1024 * 1024
 """What may wait for a decoder that does not read; buffers beyond it are dropped and sent again whole later."""
+
+MAX_UNTOLD = 20
+"""Reasons of empty answers that are kept for a decoder that is not there yet."""
 
 STABLE_SECONDS = 10.0
 """A connection lost sooner than that counts as a failed start."""
@@ -66,8 +70,9 @@ class DecoderLink:
         self._on_unsent = on_unsent
         self._connection: Connection | None = None
         self._conversation: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[Answer]] = {}
+        self._waiting: dict[int, asyncio.Future[Answer | None]] = {}  # None: the decoder has gone
         self._unsent: set[str] = set()  # documents of which the decoder's copy is missing or out of date
+        self._untold: deque[Silence] = deque(maxlen=MAX_UNTOLD)
         self._no_decoder = "loading"  # the reason of answers while there is no connection
         self._num_failures = 0
         self._has_left = False  # the decoder has said that it leaves
@@ -85,19 +90,20 @@ class DecoderLink:
         """
         if self._connection is None:
             self.start()
-            return Answer(request.id, reason=self._no_decoder)
+            return self._unanswered(request, reason=self._no_decoder)
         self._send_unsent()
+        self._send_untold()
         if not self._send(request):
-            return Answer(request.id, reason="decoder_gone" if self._has_room() else "decoder_busy")
-        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            return self._unanswered(request, reason="decoder_gone" if self._has_room() else "decoder_busy")
+        waiting: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = waiting
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await waiting
+                return await waiting or self._unanswered(request, reason="decoder_gone")
         except TimeoutError:
             self._send(Cancel(request.id))
             logger.warning("the decoder has not answered for %.0f s; `draftline stop` ends it", ANSWER_SECONDS)
-            return Answer(request.id, reason="decoder_silent")
+            return self._unanswered(request, reason="decoder_silent")
         except asyncio.CancelledError:
             self._send(Cancel(request.id))
             raise
@@ -122,8 +128,9 @@ class DecoderLink:
         self._send_unsent()
 
     def tell(self, message: Feedback | Silence) -> None:
-        """What became of an answer, or why nothing was asked; lost where there is no decoder."""
-        self._send(message)
+        """What became of an answer, or why nothing was asked; the latter is kept where there is no decoder yet."""
+        if not self._send(message) and isinstance(message, Silence):
+            self._keep(message)
 
     async def aclose(self) -> None:
         """Ends the conversation; the decoder stays for others."""
@@ -163,13 +170,14 @@ class DecoderLink:
         self._unsent, self._has_left = set(self._documents), False
         try:
             self._send_unsent()
+            self._send_untold()
             while (reply := await connection.receive()) is not None:
                 self._take(reply)
         finally:
             self._connection = None
-            for id, waiting in self._waiting.items():
+            for waiting in self._waiting.values():
                 if not waiting.done():
-                    waiting.set_result(Answer(id, reason="decoder_gone"))
+                    waiting.set_result(None)
             await connection.abort()
 
     def _plan_retry(self, now: float, *, stable: bool) -> None:
@@ -205,6 +213,22 @@ class DecoderLink:
             else:
                 self._send(BufferClosed(uri))  # it may have been smaller when the decoder saw it last
                 self._on_unsent(_too_large(document))
+
+    def _unanswered(self, request: Complete, *, reason: str) -> Answer:
+        """An empty answer that is not the decoder's, which learns of it as soon as it can: people ask there."""
+        if request.trigger != "warm_up":
+            self.tell(Silence(request.document, request.language, reason))
+        return Answer(request.id, reason=reason)
+
+    def _keep(self, silence: Silence) -> None:
+        """The same again counts once: who types on while the decoder starts gets the same reason at each key."""
+        if silence in self._untold:
+            self._untold.remove(silence)
+        self._untold.append(silence)
+
+    def _send_untold(self) -> None:
+        while self._untold and self._send(self._untold[0]):
+            self._untold.popleft()
 
     def _send(self, message: Request) -> bool:
         """Queues a message without ever waiting; False where it cannot be sent now."""

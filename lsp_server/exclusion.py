@@ -1,5 +1,6 @@
 """Which documents are kept from the decoder, by what they are called: pure, it asks neither disk nor git."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ class OwnPatterns:
         found = self._spec.check_file(path.lstrip("/"))
         if found.include is None or found.index is None:
             return Verdict(None)
-        return Verdict(found.include, f"it matches {self._patterns[found.index]!r} of the setting `exclude`")
+        pattern = self._patterns[found.index]
+        return Verdict(found.include, f"it matches {pattern!r} of the setting `exclude`; change it there")
 
 
 def judge(paths: Sequence[str], own: OwnPatterns) -> Verdict:
@@ -50,9 +52,19 @@ def judge(paths: Sequence[str], own: OwnPatterns) -> Verdict:
             return said
     for path in paths:
         if pattern := secret_pattern(path):
-            remedy = f'"exclude": ["!{path.rpartition("/")[2]}"] lets it in'
-            return Verdict(True, f"its name matches {pattern!r}, as of a file with secrets; {remedy}")
+            return Verdict(True, f"its name matches {pattern!r}, as of a file with secrets; {remedy(path)}")
     return Verdict(None)
+
+
+def remedy(path: str) -> str:
+    r"""The setting that lets a file in whatever is against its name, as it is written in JSON.
+
+    >>> print(remedy("/code/.env"), remedy("/code/a[1].py"), sep="\n")
+    "exclude": ["!.env"] lets it in
+    "exclude": ["!a\\[1].py"] lets it in
+    """
+    name = re.sub(r"[\\*?\[]", r"\\\g<0>", path.rpartition("/")[2])
+    return f'"exclude": {json.dumps([f"!{name}"], ensure_ascii=False)} lets it in'
 
 
 def path_of(uri: str) -> str:

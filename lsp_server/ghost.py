@@ -148,4 +148,4 @@ def _rest(text: str, typed: str, blanks: str) -> Shown:
 
 def _want(request: Complete) -> tuple[str, ...]:
     """What else an answer depends on."""
-    return request.language, request.multiline, str(request.comments)
+    return request.language, request.multiline, str(request.comments), str(request.max_tokens)

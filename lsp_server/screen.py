@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from lsp_server.exclusion import OwnPatterns, Verdict, judge, path_of
+from lsp_server.exclusion import OwnPatterns, Verdict, judge, path_of, remedy
 from lsp_server.git_ignored import GitIgnored, folder_under_git
 
 _DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
 _ON_DISK = ("file:", "vscode-notebook-cell:")
 """The latter names a notebook's file and, in the fragment, a cell."""
-
-_IGNORED = Verdict(True, 'git ignores it; "exclude": ["!<its name>"] lets it in')
 
 
 class Screen:
@@ -65,7 +63,7 @@ class Screen:
             return by_name if by_name.excluded is not None else Verdict(False)
         if not asked.done():
             return Verdict(None)
-        return _IGNORED if asked.result() else Verdict(False)
+        return Verdict(True, f"git ignores it; {remedy(paths[0])}") if asked.result() else Verdict(False)
 
     async def settled(self, uri: str) -> Verdict:
         """The verdict, as soon as git has answered; without waiting where there is one already."""

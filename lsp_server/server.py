@@ -20,7 +20,7 @@ from lsp_server.protocol import Protocol
 from lsp_server.session import OutdatedError, Session
 from lsp_server.settings import Settings
 from lsp_server.status import StatusLine, as_json
-from lsp_server.suggestion import Suggestion
+from lsp_server.suggestion import Suggestion, draws_replaced
 
 STATUS = "draftline/status"
 """Our notification: {state, message, model}, of an error also {remedy}, at every change."""
@@ -110,7 +110,7 @@ class Server(LanguageServer):
 
     def show_error(self, sentence: str) -> None:
         """Why there are no completions, and what to do; shown once."""
-        self._show_once(types.MessageType.Error, sentence)
+        self._show_once(types.MessageType.Error, f"draftline: {sentence}")
 
     def show_warnings(self, sentences: tuple[str, ...]) -> None:
         """What the person should put right; each is shown once."""
@@ -164,6 +164,7 @@ def _initialize(ls: Server, params: types.InitializeParams) -> None:
             ls.show_error,
             on_excluded=ls.log_once,
             converts_line_ends=editor.lower().startswith(_LF_EDITORS),
+            draws_replaced=draws_replaced(editor, params.capabilities.experimental),
         ),
         params.capabilities,
     )

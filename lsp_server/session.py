@@ -16,13 +16,13 @@ from lsp_server.keystroke import keystroke
 from lsp_server.latest import Latest
 from lsp_server.notebooks import Notebooks
 from lsp_server.open_documents import OpenDocuments
-from lsp_server.quiet import EXCLUDED, Quiet, switched_off
+from lsp_server.quiet import EXCLUDED, LANGUAGE, Quiet, switched_off
 from lsp_server.reasons import Reasons
 from lsp_server.request import completion_request
 from lsp_server.rhythm import Rhythm
 from lsp_server.selection import Selection
 from lsp_server.settings import Settings
-from lsp_server.suggestion import Suggestion
+from lsp_server.suggestion import Suggestion, that_replace_nothing
 from lsp_server.warm_up import WarmUp, opening_place
 
 _FAILED = "engine_error: "
@@ -46,11 +46,13 @@ class Session:
         *,
         on_excluded: Callable[[str], None],
         converts_line_ends: bool,
+        draws_replaced: bool,
     ) -> None:
         """on_error: learns why a request failed, in a sentence for people, at every such request.
 
         on_excluded: learns why a document gets no completions, at every request in it.
-        converts_line_ends: the editor keeps text with LF, whatever the file has; a CR would become part of it."""
+        converts_line_ends: the editor keeps text with LF, whatever the file has; a CR would become part of it.
+        draws_replaced: it can show text in place of blanks that were typed."""
         self.settings = settings
         self.reasons = Reasons()
         """Why the latest requests of this window showed nothing."""
@@ -58,6 +60,7 @@ class Session:
         self._on_error = on_error
         self._on_excluded = on_excluded
         self._converts_line_ends = converts_line_ends
+        self._draws_replaced = draws_replaced
         self._initial_settings = settings
         self._documents = OpenDocuments(
             encoding, OwnPatterns(settings.exclude), on_shared=self._share, on_withheld=self._withhold
@@ -119,6 +122,7 @@ class Session:
         uri = params.text_document.uri
         if (document := self._documents.get(uri)) is None:
             self.reasons.note(uri, "not_open")
+            self._link.tell(Silence(uri, "", "not_open"))
             return ()
         place = document.locate(params.position)
         invoked = params.context.trigger_kind == InlineCompletionTriggerKind.Invoked
@@ -132,6 +136,8 @@ class Session:
         if answer is None or not is_current:
             self.reasons.note(uri, "superseded")
             raise OutdatedError
+        if not self._draws_replaced:
+            answer = that_replace_nothing(answer)
         if not answer.text:
             self._explain(uri, answer.reason)
         self._work_at(uri, place, is_answered=bool(answer.text))
@@ -160,7 +166,7 @@ class Session:
         The ghost comes before the rules of `Quiet`: who takes back some keys finds again what was there.
         """
         request = asked.request
-        if reason := switched_off(self.settings, request.language):
+        if reason := self._switched_off(request.language):
             return self._silence(request, reason)
         if request.document in self._documents.shared and (left := self._ghost.rest(request)) is not None:
             self._latest.supersede(request.document)
@@ -174,7 +180,7 @@ class Session:
         verdict = await self._documents.settled(request.document)
         if verdict.excluded:
             self._on_excluded(f"{EXCLUDED}: {request.document} is not completed: {verdict.because}")
-            return self._silence(request, EXCLUDED)
+            return self._silence(request, f"{EXCLUDED}: {verdict.because}")
         if quiet:
             return self._silence(request, quiet)
         wait = self._rhythm.delay(_now(), is_urgent=asked.is_urgent, fixed_ms=self.settings.debounce_ms)
@@ -190,16 +196,22 @@ class Session:
         return answer
 
     def _silence(self, request: Complete, reason: str) -> Answer:
-        """An empty answer without the decoder, which is told why, and of what is kept from it no more than the name."""
+        """An empty answer without the decoder, which is told why, but nothing of the text that is kept from it."""
         language = request.language if request.document in self._documents.shared else ""
         self._link.tell(Silence(request.document, language, reason))
         return Answer(request.id, reason=reason)
 
     def _refused(self, request: Complete) -> Answer | None:
         """The answer where changed settings have ended a request; None where a newer one has."""
-        is_excluded = self._documents.verdict(request.document).excluded
-        reason = switched_off(self.settings, request.language) or (EXCLUDED if is_excluded else "")
+        verdict = self._documents.verdict(request.document)
+        excluded = f"{EXCLUDED}: {verdict.because}" if verdict.excluded else ""
+        reason = self._switched_off(request.language) or excluded
         return self._silence(request, reason) if reason else None
+
+    def _switched_off(self, language: str) -> str:
+        """As `switched_off`, with the language as the editor calls it, which is what the setting must name."""
+        reason = switched_off(self.settings, language)
+        return f"{reason}: {language}" if reason == LANGUAGE and language else reason
 
     def _explain(self, uri: str, reason: str) -> None:
         self.reasons.note(uri, reason)

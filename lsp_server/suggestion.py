@@ -1,12 +1,15 @@
 """An answer becomes what the editor shows: a range on the cursor's line, and the document's own line ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsprotocol.types import Range
 
 from decoder.wire.messages import Answer, Shown
 from lsp_server.documents import Document
 from lsp_server.selection import Selection
+
+NOT_DRAWN = "suppressed:not_drawn"
+"""The reason where an editor would show something else than what it inserts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,23 @@ class Suggestion:
         return tuple(
             cls(answer.id, *_placed(shown, document, place, selection, line_end)) for shown in candidates if shown.text
         )
+
+
+def that_replace_nothing(answer: Answer) -> Answer:
+    """The answer without candidates that replace typed blanks, for editors that cannot draw those."""
+    candidates = (Shown(answer.text, answer.replaces), *answer.alternatives)
+    first, *others = [shown for shown in candidates if shown.text and not shown.replaces] or [Shown()]
+    reason = answer.reason if first.text or not answer.text else NOT_DRAWN
+    return replace(answer, text=first.text, replaces=0, alternatives=tuple(others), reason=reason)
+
+
+def draws_replaced(editor: str, experimental: object) -> bool:
+    """Neovim (0.12) inserts such an item rightly, but draws it without its first letters; our plugin does better."""
+    match experimental:
+        case {"draftline": {"replaces": bool(drawn)}}:
+            return drawn
+        case _:
+            return not editor.lower().startswith("neovim")
 
 
 def _placed(

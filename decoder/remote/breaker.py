@@ -63,7 +63,7 @@ class Breaker:
         self._probing = False
         self._until = self._clock() + max(self._pause, error.retry_seconds)
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
-        self._tell(f"{error} (draftline tries again by itself)")
+        self._tell(str(error))
 
     def _tell(self, trouble: str) -> None:
         if trouble != self._trouble:

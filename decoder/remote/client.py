@@ -191,8 +191,8 @@ def _key(settings: RemoteSettings, environment: Mapping[str, str]) -> str:
     key = environment.get(name, "").strip() if name else ""
     if name and not key:
         raise EngineError(
-            f"api_key_env in config.toml names the environment variable {name}, which is not set; set it where the"
-            " editor is started, and run `draftline stop`"
+            f"api_key_env in config.toml names the environment variable {name}, which is not set; quit the"
+            " editor, run `draftline stop`, and start the editor with it set"
         )
     if not (key.isascii() and key.isprintable()):
         raise EngineError(f"the environment variable {name} holds characters that no key has; set it again")

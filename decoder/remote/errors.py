@@ -29,3 +29,14 @@ class RemoteError(EngineError):
         self.retry_seconds = retry_seconds
         self.status = status
         self.is_certain = is_certain or blame == "settings" or retry_seconds > 0
+
+    def with_outlook(self) -> "RemoteError":
+        """As somebody is told who waits for completions: a server may get well by itself, a mistake does not."""
+        if self.blame != "server":
+            return self
+        return RemoteError(
+            f"{self} (draftline tries again by itself)",
+            retry_seconds=self.retry_seconds,
+            status=self.status,
+            is_certain=self.is_certain,
+        )

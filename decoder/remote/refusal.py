@@ -78,7 +78,8 @@ def _remedy(settings: RemoteSettings, status: int) -> tuple[Blame, str]:
         return "settings", _key_remedy(settings)
     if status in (404, 405):
         return "settings", (
-            f"base_url {_SETTINGS} mostly ends in /v1, and model must be one that the server has ({settings.model!r})"
+            f"set model to another one if the server has no {settings.model!r}, or base_url, which mostly ends in /v1,"
+            f" {_SETTINGS}"
         )
     if 300 <= status < 400:
         return "settings", f"it is somewhere else, set base_url {_SETTINGS} to where"
@@ -86,14 +87,14 @@ def _remedy(settings: RemoteSettings, status: int) -> tuple[Blame, str]:
         return "server", "wait, or raise the server's limit: too many requests, or the quota is used up"
     if status >= 500:
         return "server", "see the server's log"
-    return "request", f"if the prompt is too long, lower context_characters {_SETTINGS}"
+    return "request", f"if the prompt is too long, lower context_characters {_SETTINGS} and run `draftline stop`"
 
 
 def _key_remedy(settings: RemoteSettings) -> str:
     if settings.api_key_env:
         return (
-            f"the key in the environment variable {settings.api_key_env} is not accepted: set another one where the"
-            " editor is started, and run `draftline stop`"
+            f"the key in the environment variable {settings.api_key_env} is not accepted: quit the editor, run"
+            " `draftline stop`, and start the editor with another one set"
         )
     return f"it wants a key: set api_key_env {_SETTINGS} to the name of the environment variable that holds it"
 

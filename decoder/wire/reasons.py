@@ -19,6 +19,8 @@ REASONS: dict[str, str] = {
     "not_open": "The editor asked about a file that it has not opened here: open it again.",
     "suppressed:disabled": "Completions are switched off: set `enabled` to true in the editor's settings.",
     "suppressed:language": "The setting `languages` leaves this language out: change it there.",
+    "suppressed:not_drawn": "The text would be indented less than the line is, which Neovim draws wrongly by itself: "
+    "install the plugin of editors/neovim.",
     "suppressed:inside_word": "The cursor is inside a word: go to its end, or ask explicitly.",
     "suppressed:after_deletion": "A key or two have just been deleted, as one puts a slip right: type on, or ask"
     " explicitly.",
@@ -31,16 +33,26 @@ REASONS: dict[str, str] = {
 }
 """By the reason, or the part of it before `: `, behind which there is what went wrong."""
 
+_PRECISE: dict[str, str] = {
+    "suppressed:language": "The setting `languages` leaves {} out: change it there.",
+    "suppressed:excluded": "The file is kept from the decoder: {}.",
+}
+"""Instead of the above, where what stands behind `: ` tells more; `{}` is its place."""
+
 
 def explanation(reason: str) -> str:
     """What a reason means for the person who saw nothing.
 
     >>> explanation("engine_error: no such model; run `draftline models list`")
     'It failed: no such model; run `draftline models list`'
+    >>> explanation("suppressed:language: rust")
+    'The setting `languages` leaves rust out: change it there.'
     >>> explanation("suppressed:of_a_newer_draftline")
     'suppressed:of_a_newer_draftline (not a reason that this version knows)'
     """
     kind, separator, detail = reason.partition(": ")
+    if separator and kind in _PRECISE:
+        return _PRECISE[kind].format(detail)
     known = REASONS.get(kind)
     if known is None:
         return f"{reason} (not a reason that this version knows)"

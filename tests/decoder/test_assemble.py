@@ -56,6 +56,25 @@ def test_settings_reach_the_model(tmp_path: Path) -> None:
     assert assemble(DecoderConfig(model=folder, device="cpu", dtype="bfloat16")).dtype == "bfloat16"
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"draft": "model"}, "needs a draft model: set draft_model in config.toml, or use 'auto'"),
+        ({"prompt_family": "qwen2.5-coder"}, "needs <|fim_prefix|> .*, which the model's tokenizer lacks"),
+    ],
+)
+def test_settings_that_cannot_be_met_are_refused_before_a_model_is_loaded(
+    tmp_path: Path, settings: dict[str, Any], said: str
+) -> None:
+    # draft = "model" was told at each request only, and the family after eight seconds of loading
+    progress: list[str] = []
+    folder = saved(tmp_path, 1)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(EngineError, match=said):
+        assemble(DecoderConfig(model=str(folder), engine="torch", device="cpu", **settings), progress.append)
+    assert progress == []
+
+
 def test_prompts_keep_their_share_of_a_window_that_is_shorter_than_wished(tmp_path: Path) -> None:
     # the prompt filled it, and one token was left for the answer
     folder = saved(tmp_path, 1)

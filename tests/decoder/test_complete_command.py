@@ -126,6 +126,15 @@ def test_sampling_is_as_asked_for(run: Run) -> None:
     assert REPLY.startswith(answer(run(*wild, "--top-p", "0"))["text"])
 
 
+def test_why_there_is_nothing_is_told_in_a_sentence(run: Run, tmp_path: Path) -> None:
+    # it was the code of the reason
+    (tmp_path / "é 漢.py").write_text("    \n", encoding="utf-8")
+    result = run()
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "There is nothing before the cursor to go on from: type a first word.\n"
+    assert answer(run("--json"))["reason"] == "suppressed:nothing_before"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

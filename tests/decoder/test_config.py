@@ -110,7 +110,9 @@ def test_a_prompt_must_leave_room_for_the_completion() -> None:
 
 
 def test_a_named_file_must_exist(config_file: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^DRAFTLINE_CONFIG names .*config\.toml, which does not exist$"):
+    with pytest.raises(
+        ConfigError, match=r"^DRAFTLINE_CONFIG names .*config\.toml, which does not exist; make it, or unset that$"
+    ):
         DecoderConfig.load()
     config_file.mkdir()
     with pytest.raises(ConfigError, match=r"^cannot read .*config\.toml: "):
@@ -128,7 +130,10 @@ def test_the_users_own_file_may_be_missing(tmp_path: Path, monkeypatch: pytest.M
     assert DecoderConfig.load() == DecoderConfig()
 
 
-@pytest.mark.parametrize(("content", "fault"), [(b"model = ", "is not valid TOML"), (b"\xff\xfe", "cannot read")])
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [(b"model = ", "is not valid TOML: .*; correct the file"), (b"\xff\xfe", "cannot read .*; make it a text file")],
+)
 def test_a_damaged_file_is_named_in_one_line(config_file: Path, content: bytes, fault: str) -> None:
     config_file.write_bytes(content)
     with pytest.raises(ConfigError, match=fault) as caught:

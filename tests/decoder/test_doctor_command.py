@@ -1,6 +1,8 @@
 """What doctor says of a model and the devices it is meant for."""
 
+import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +17,10 @@ from decoder.config import DecoderConfig
 from decoder.loading import Place, cache_folder
 from decoder.plan.devices import Device
 from decoder.remembered import LastLoad, Remembered, circumstances
+from decoder.wire.endpoint import Endpoint
 from tests.decoder.local import PROBED
+from tests.decoder.serving import serving
+from tests.fakes import ScriptedEngine, byte_tokenizer
 
 GIB = 2**30
 LLAMA = {
@@ -206,3 +211,58 @@ def test_on_a_gpu_where_the_plan_chooses_the_settings_nothing_untrue_is_said(
 ) -> None:
     gpus(monkeypatch, 1, gib=200)
     assert "last load" not in doctor(large, monkeypatch, "").stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "said"),
+    [
+        ("", 0, "draft model: none; drafting is by exact and renamed matches in the text"),
+        ('draft = "lookup"', 0, "draft model: none; drafting is by exact matches in the text"),
+        ('draft = "none"', 0, "draft model: none; nothing is drafted (draft = 'none')"),
+        ('draft = "model"', 1, "draft model: draft 'model' needs a draft model: set draft_model in config.toml"),
+    ],
+)
+def test_drafting_is_told_as_it_is_configured(
+    large: Path, monkeypatch: pytest.MonkeyPatch, settings: str, code: int, said: str
+) -> None:
+    gpus(monkeypatch, 0, gib=0)
+    result = doctor(large, monkeypatch, settings)
+    assert said in result.stdout
+    assert result.exit_code == code, result.stdout
+
+
+def test_a_draft_model_that_the_settings_keep_from_drafting_is_a_note(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus(monkeypatch, 0, gib=0)
+    monkeypatch.setattr(doctor_command, "_memory_bytes", lambda: 300 * GIB)
+    told = doctor(large, monkeypatch, f'draft = "lookup"\ndraft_model = "{large}"').stdout
+    assert f"{large} does not draft: draft = 'lookup'; set it to 'auto', or unset draft_model" in told
+    assert "does not draft" not in doctor(large, monkeypatch, f'draft_model = "{large}"').stdout
+
+
+def test_a_prompt_family_that_the_tokenizer_lacks_is_a_problem(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus(monkeypatch, 0, gib=0)
+    byte_tokenizer()._inner.save(str(large / "tokenizer.json"))
+    (large / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}), encoding="utf-8")
+    result = doctor(large, monkeypatch, 'prompt_family = "qwen2.5-coder"')
+    assert "prompt family: prompt_family = 'qwen2.5-coder' needs <|fim_prefix|>" in result.stdout
+    assert result.exit_code == 1
+    result = doctor(large, monkeypatch, 'prompt_family = "prefix"')
+    assert "prompt family: prefix" in result.stdout
+    assert result.exit_code == 0, result.stdout
+
+
+async def test_a_config_that_has_changed_since_the_decoder_read_it_is_told(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv("DRAFTLINE_CONFIG", str(path))
+    path.write_text("threads = 1\n", encoding="utf-8")
+    async with serving(endpoint, ScriptedEngine()):
+        for seconds, verdict in ((-60, "ok"), (60, "note")):
+            when = endpoint.pid_path.stat().st_mtime + seconds
+            os.utime(path, (when, when))
+            finding = await asyncio.wait_for(doctor_command._running(endpoint), 10)
+            assert finding.verdict == verdict
+            assert ("config.toml has changed since it was read: run `draftline stop`" in finding.text) == (seconds > 0)

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,15 +51,17 @@ async def test_each_silence_is_a_row_with_what_to_do(endpoint: Endpoint, tmp_pat
         done = await explain(folder=tmp_path / "..")
         here = await explain(folder=tmp_path)
     assert (done.code, done.complained) == (0, "")
-    head, newest, broken, oldest = done.said.splitlines()
+    assert max(map(len, done.said.splitlines())) <= 80, "as on a terminal, of which there is none"
+    rows = re.split(r"\n(?=\d)", done.said)
+    head, newest, broken, oldest = (" ".join(row.split()) for row in rows)
     assert head.split()[:2] == ["when", "file"]
     assert "untitled:Untitled-1" in newest
     assert "suppressed:of_tomorrow" in newest
     assert "It failed: it broke; mend it" in broken
-    assert f"{tmp_path.name}/sub/[red]c.py" in broken, "from here; and no markup"
+    assert "/sub/[red]c.py" in broken, "no markup"
     assert oldest.startswith("0 s ago")
     assert "inside a word" in oldest
-    assert "  a b.py  " in here.said.splitlines()[-1]
+    assert "  a b.py  " in re.split(r"\n(?=\d)", here.said)[-1], "from here"
 
 
 async def test_one_file_may_be_spelt_as_its_editor_spells_it(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -76,7 +79,28 @@ async def test_one_file_may_be_spelt_as_its_editor_spells_it(endpoint: Endpoint,
     assert (entry["language"], entry["reason"]) == ("python", "suppressed:inside_word")
     assert "inside a word" in entry["sentence"]
     assert none.code == 0
+    assert "there is no file" in none.said
     assert "nothing recorded about" in none.said
+
+
+async def test_a_file_that_is_not_there_is_told_of_and_explained_all_the_same(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    (tmp_path / "here.py").touch()
+    async with serving(endpoint, ScriptedEngine()), client(endpoint) as editor:
+        await ready(editor)
+        editor.send(Silence((tmp_path / "gone.py").as_uri(), "python", "suppressed:inside_word"))
+        gone = await explain("gone.py", folder=tmp_path)
+        here = await explain("here.py", folder=tmp_path)
+    assert gone.said.startswith("there is no file gone.py\n")
+    assert "inside a word" in gone.said
+    assert here.said == "nothing recorded about here.py since the decoder started\n"
+
+
+async def test_a_directory_is_no_file(tmp_path: Path) -> None:
+    done = await explain(".", folder=tmp_path)
+    assert (done.code, done.said) == (2, "")
+    assert "is a directory: name a file" in done.complained
 
 
 async def test_nothing_recorded_is_no_error(endpoint: Endpoint) -> None:
@@ -84,7 +108,7 @@ async def test_nothing_recorded_is_no_error(endpoint: Endpoint) -> None:
         done = await explain()
         in_json = json.loads((await explain("--json")).said)
     assert (done.code, done.complained) == (0, "")
-    assert "nothing recorded yet" in done.said
+    assert done.said == "nothing recorded about any file since the decoder started\n"
     assert in_json["reasons"] == []
 
 
@@ -111,6 +135,22 @@ def test_on_a_terminal_a_long_path_leaves_room_for_the_reason(width: int) -> Non
     assert "with_long_name.py" in rows[1]
     assert len(rows) < 5, "the reason is not squeezed into a word a line"
     assert " ".join(" ".join(row[width // 3 + 10 :].split()) for row in rows[1:]).endswith("or ask explicitly.")
+
+
+def test_the_same_again_is_one_row_with_the_latest_time() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    entries = [
+        Reason(seconds, document, "python", reason)
+        for seconds, document, reason in (
+            (1.0, "untitled:a", "loading"),
+            (2.0, "untitled:b", "loading"),
+            (3.0, "untitled:a", "superseded"),
+            (70.0, "untitled:a", "loading"),
+        )
+    ]
+    console.print(_table(entries, 26))
+    rows = [re.split(" {2,}", row)[:2] for row in console.export_text().splitlines() if " ago" in row]
+    assert rows == [["1 s ago (2×)", "untitled:a"], ["2 s ago", "untitled:b"], ["3 s ago", "untitled:a"]]
 
 
 def test_ages_are_in_whole_units() -> None:

@@ -1,9 +1,12 @@
 """What a decoder that does not run has left behind."""
 
+import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from decoder.config import DecoderConfig
 from decoder.last_words import last_words
 from decoder.wire.launch import log_path
 
@@ -61,3 +64,47 @@ def test_one_that_failed_before_it_could_log_is_heard(stderr: str) -> None:
 def test_the_warning_of_a_library_is_no_cause() -> None:
     leave(READY, "UserWarning: this is slow\n")
     assert "slow" not in last_words()
+
+
+def settings_of(stamp: str) -> Path:
+    """A valid config.toml that was changed then, local time."""
+    config = DecoderConfig.path()
+    config.touch()
+    changed = datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S").astimezone().timestamp()
+    os.utime(config, (changed, changed))
+    return config
+
+
+def test_what_was_said_before_the_settings_were_changed_is_history() -> None:
+    leave(ERROR)
+    config = settings_of("2026-11-30 12:00:01")
+    assert last_words().startswith(f"{config} is valid now")
+    assert "no model" not in last_words()
+    assert "the first editor" in last_words()
+
+
+def test_what_was_said_after_that_is_the_cause() -> None:
+    leave(ERROR)
+    settings_of("2026-11-30 11:59:59")
+    assert last_words().startswith("no model; ")
+
+
+def test_a_complaint_about_settings_that_are_gone_is_history() -> None:
+    config = DecoderConfig.path()
+    leave(ERROR.replace("no model", f"{config}: there is no setting 'speed'"))
+    assert "'speed'" not in last_words()
+    assert "valid now" in last_words()
+
+
+def test_what_failed_before_it_could_log_is_as_old_as_its_file() -> None:
+    leave("", "draftline: cannot write\n")
+    os.utime(log_path().with_suffix(".stderr"), (1000, 1000))
+    assert last_words().startswith("cannot write")
+    settings_of("2026-11-30 12:00:00")
+    assert "cannot write" not in last_words()
+
+
+def test_a_time_that_cannot_be_read_hides_no_error() -> None:
+    leave(ERROR.removeprefix("2026"))
+    settings_of("2026-11-30 12:00:01")
+    assert last_words().startswith("no model; ")

@@ -134,3 +134,15 @@ def test_a_sentence_says_what_to_do(reason: str) -> None:
 
 def test_a_reason_of_a_later_version_is_shown_as_it_is() -> None:
     assert "suppressed:other" in explanation("suppressed:other")
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("suppressed:language: c++", "The setting `languages` leaves c++ out: change it there."),
+        ("suppressed:excluded: git ignores {it}: x", "The file is kept from the decoder: git ignores {it}: x."),
+    ],
+)
+def test_what_is_known_precisely_is_told_instead_of_what_it_may_be(reason: str, sentence: str) -> None:
+    assert explanation(reason) == sentence
+    assert explanation(reason.partition(": ")[0]) == REASONS[reason.partition(": ")[0]]

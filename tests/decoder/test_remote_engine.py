@@ -206,15 +206,24 @@ async def test_a_server_that_fails_is_left_in_peace_and_found_again() -> None:
     told: list[str] = []
     async with remote(refusing(500, "boom"), on_trouble=told.append) as (engine, server):
         for number in range(FAILURES + 2):
-            with pytest.raises(EngineError, match=r"answered 500 \(boom\); see the server's log"):
+            with pytest.raises(EngineError, match=r"log \(draftline tries again by itself\)$") as caught:
                 await engine.complete(ask(f"x{number} = "))
         assert len(server.asked) == FAILURES
         assert len(told) == 1
         assert told[0].endswith("answered 500 (boom); see the server's log (draftline tries again by itself)")
+        assert told[0] == str(caught.value), "the reason of an answer and the status are one sentence"
         server.script = lambda _asked: writing("1\n")
         engine._breaker._until = 0.0
         assert (await engine.complete(ask("x = "))).text == "1"
         assert told[1:] == [""]
+
+
+@pytest.mark.parametrize("status", [401, 404, 400])
+async def test_of_a_mistake_nobody_says_that_trying_again_helps(status: int) -> None:
+    async with remote(refusing(status)) as (engine, _):
+        with pytest.raises(EngineError) as caught:
+            await engine.complete(ask("x = "))
+    assert "by itself" not in str(caught.value)
 
 
 async def test_an_older_stream_that_ends_lets_no_second_probe_pass() -> None:

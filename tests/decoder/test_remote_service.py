@@ -123,6 +123,33 @@ async def test_a_server_that_fails_is_the_decoders_status_until_it_answers(endpo
             assert (await answer(editor)).text == "self):"
 
 
+async def test_a_changed_config_mends_a_server_in_trouble_without_a_stop(endpoint: Endpoint, configure: Any) -> None:
+    services: list[Service] = []
+
+    async def load() -> Engine:
+        return await _load_engine(Buffers(), lambda _text: None, lambda text: services[0].trouble(text))
+
+    configure("http://127.0.0.1:1/v1")
+    async with (
+        scripted_server(writing("self):\n")) as server,
+        serving(endpoint, load) as service,
+        client(endpoint) as editor,
+    ):
+        services.append(service)
+        await ready(editor)
+        editor.send(ask(1))
+        status = await ready(editor, "error")
+        assert "or change base_url in [engine] of config.toml (draftline tries" in status.message
+        assert (await answer(editor)).reason == f"engine_error: {status.message}", "one sentence, shown once"
+        configure(server.url)
+        editor.send(ask(2))
+        await ready(editor)
+        editor.send(ask(3))
+        while not (found := await answer(editor)).text:
+            assert found.id == 2
+        assert found.text == "self):"
+
+
 async def test_neither_key_nor_code_is_in_anything_that_is_kept(
     endpoint: Endpoint,
     configure: Any,

@@ -159,7 +159,10 @@ async def test_p26_what_the_model_cannot_do_is_the_status_until_it_is_mended(
     ("config", "said"),
     [
         ("[engine\n", "own.toml is not valid TOML"),
-        ("[engine]\nkind = 'remote'\nbase_url = 'http://h/v1'\nmodel = 'a'\napi_key_env = 'ABSENT'\n", "set it where"),
+        (
+            "[engine]\nkind = 'remote'\nbase_url = 'http://h/v1'\nmodel = 'a'\napi_key_env = 'ABSENT'\n",
+            "quit the editor",
+        ),
     ],
     ids=["broken", "key"],
 )

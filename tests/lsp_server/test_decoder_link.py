@@ -1,6 +1,7 @@
 """The link never waits for a decoder that starts, hangs or has gone, and brings a new one up to date."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 
 import pytest
@@ -18,10 +19,11 @@ from decoder.wire.messages import (
     Cancel,
     Complete,
     Feedback,
+    Silence,
     Status,
     TextEdit,
 )
-from lsp_server.decoder_link import MAX_QUEUED_BYTES, Connector, DecoderLink
+from lsp_server.decoder_link import MAX_QUEUED_BYTES, MAX_UNTOLD, Connector, DecoderLink
 from lsp_server.documents import Document
 from tests.fakes import ScriptedDecoder
 
@@ -249,3 +251,52 @@ async def test_the_decoders_status_is_passed_on(endpoint: Endpoint, editor: Edit
     async with ScriptedDecoder(endpoint, status=ready):
         await editor.connected()
     assert ready in editor.statuses
+
+
+# What the decoder did not see, people ask it for all the same
+
+
+async def test_why_nothing_was_shown_before_there_was_a_decoder_is_told_once_there_is(
+    endpoint: Endpoint, editor: Editor
+) -> None:
+    # `draftline explain` said that every request had shown something
+    loading, unavailable = (
+        Silence("file:///a", "python", f"{reason}") for reason in ("loading", "decoder_unavailable")
+    )
+    not_open = Silence("file:///b", "", "not_open")
+    editor.link.tell(not_open)
+    await editor.until_reason_is("decoder_unavailable")
+    async with ScriptedDecoder(endpoint) as decoder:
+        await editor.until_reason_is("")
+        told = [await decoder.next(Silence) for _ in range(3)]
+        assert told == [not_open, loading, unavailable], "each once, however often it was asked"
+        await editor.link.complete(question(1))
+        assert decoder.of(Silence) == told
+
+
+async def test_what_the_decoder_left_unanswered_its_successor_learns(endpoint: Endpoint, editor: Editor) -> None:
+    async with ScriptedDecoder(endpoint) as decoder:
+        await editor.connected()
+        decoder.reply = lambda _request: None
+        task = asyncio.create_task(editor.link.complete(question(1)))
+        while not decoder.of(Complete) or decoder.of(Complete)[-1].id != 1:
+            await decoder.next(Complete)
+        await decoder.crash()
+        assert (await task).reason == "decoder_gone"
+    async with ScriptedDecoder(endpoint) as successor:
+        await editor.until_reason_is("")
+        reasons = [silence.reason for silence in successor.of(Silence)]
+    assert "decoder_gone" in reasons
+
+
+async def test_only_the_latest_reasons_are_kept_and_none_of_reading_ahead(endpoint: Endpoint, editor: Editor) -> None:
+    documents = [f"file:///{number}" for number in range(MAX_UNTOLD + 5)]
+    for document in documents:
+        editor.link.tell(Silence(document, "python", "suppressed:inside_word"))
+    async with ScriptedDecoder(endpoint) as decoder:
+        ahead = await editor.link.complete(dataclasses.replace(question(1), trigger="warm_up"))
+        told = [(await decoder.next(Silence)).document for _ in range(MAX_UNTOLD)]
+        assert (await editor.link.complete(question(2))).text
+        assert len(decoder.of(Silence)) == MAX_UNTOLD
+    assert ahead.reason == "loading"
+    assert told == documents[-MAX_UNTOLD:]

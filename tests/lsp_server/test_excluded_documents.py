@@ -43,7 +43,9 @@ async def test_a_secret_is_neither_mirrored_nor_completed_and_the_log_says_why(
     editor.say(method="textDocument/didClose", params={"textDocument": {"uri": ENV}})
     await flushed(editor, decoder)
     assert {type(message) for message in decoder.received} == {Hello, BufferOpened, Silence}
-    assert decoder.of(Silence) == [Silence(ENV, "", "suppressed:excluded")] * 2, "it may know why nothing was shown"
+    because = """its name matches '.env', as of a file with secrets; "exclude": ["!.env"] lets it in"""
+    silence = Silence(ENV, "", f"suppressed:excluded: {because}")
+    assert decoder.of(Silence) == [silence] * 2, "it may know why nothing was shown"
     assert "zz-marker" not in str(decoder.received)
     logged = [told["message"] for told in editor.notifications("window/logMessage")]
     (why,) = [message for message in logged if message.startswith("suppressed:excluded")]
@@ -124,6 +126,8 @@ async def test_what_git_ignores_is_excluded_and_its_neighbours_are_not(
     editor.ask(2, 0, 1, uri=main)
     assert (await editor.answer(1))["result"] == {"items": []}
     assert (await editor.item(2))["insertText"] == "text", "the request has waited for git"
+    (kept,) = editor.server.session.reasons
+    assert kept.reason == 'suppressed:excluded: git ignores it; "exclude": ["!local.py"] lets it in'
     editor.exclude("!local.py")
     assert (await decoder.next(BufferOpened)).document == main
     assert (await decoder.next(BufferOpened)).document == local

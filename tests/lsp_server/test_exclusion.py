@@ -1,12 +1,13 @@
 """What a document is called decides whether the decoder may see it; the person's patterns have the last word."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.exclusion import OwnPatterns, judge, path_of
+from lsp_server.exclusion import OwnPatterns, judge, path_of, remedy
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,13 @@ def test_the_pattern_that_decided_is_named() -> None:
     verdict = judge(["/home/me/.env"], OwnPatterns())
     assert "'.env'" in verdict.because
     assert '"exclude": ["!.env"]' in verdict.because, "the remedy"
+
+
+@pytest.mark.parametrize("name", [".env", "a[1].py", "what?.key", "a*b", "!x", "#x", "é 漢.py", "back\\slash"])
+def test_the_remedy_lets_in_exactly_the_file(name: str) -> None:
+    (pattern,) = json.loads(remedy(f"/code/{name}").removeprefix('"exclude": ').removesuffix(" lets it in"))
+    assert OwnPatterns([pattern]).judge(f"/code/{name}").excluded is False
+    assert OwnPatterns([pattern]).judge("/code/what1.key").excluded is None, "a letter of the name is no wildcard"
 
 
 @pytest.mark.parametrize(

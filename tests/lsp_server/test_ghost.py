@@ -25,9 +25,20 @@ def request(
     trigger: Trigger = "automatic",
     multiline: Multiline = "auto",
     comments: bool = True,
+    max_tokens: int = 64,
 ) -> Complete:
     prefix, suffix = marked.split("▮")
-    return Complete(1, document, language, prefix, suffix, trigger=trigger, multiline=multiline, comments=comments)
+    return Complete(
+        1,
+        document,
+        language,
+        prefix,
+        suffix,
+        max_tokens=max_tokens,
+        multiline=multiline,
+        trigger=trigger,
+        comments=comments,
+    )
 
 
 def ghost(marked: str, text: str, *, replaces: int = 0, alternatives: tuple[Shown, ...] = ()) -> Ghost:
@@ -215,6 +226,7 @@ def test_it_holds_for_its_document_its_language_and_its_settings_alone() -> None
     assert seen.rest(request("x = c▮", language="rust")) is None
     assert seen.rest(request("x = c▮", multiline="never")) is None
     assert seen.rest(request("x = c▮", comments=False)) is None
+    assert seen.rest(request("x = c▮", max_tokens=9)) is None, "a changed setting took hold only at another place"
 
 
 def test_who_asks_explicitly_gets_something_new_and_can_type_along_with_it() -> None:

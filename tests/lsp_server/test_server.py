@@ -228,7 +228,7 @@ async def test_an_error_of_the_decoder_is_shown_once_and_told_as_status(editor: 
         editor.ask(id, 0, 0)
         assert (await editor.answer(id))["result"] == {"items": []}
     errors = [shown for shown in editor.notifications("window/showMessage") if shown["type"] == 1]
-    assert [error["message"] for error in errors] == ["no decoder; run `draftline doctor`"]
+    assert [error["message"] for error in errors] == ["draftline: no decoder; run `draftline doctor`"]
     error = {"state": "error", "message": "no decoder; run `draftline doctor`", "model": ""}
     assert {**error, "remedy": "run `draftline doctor`"} in editor.notifications("draftline/status")
 
@@ -244,7 +244,7 @@ async def test_why_a_request_failed_is_shown_once(editor: Editor, decoder: Scrip
         editor.ask(id, 0, 0)
         assert (await editor.answer(id))["result"] == {"items": []}
     errors = [shown["message"] for shown in editor.notifications("window/showMessage")]
-    assert errors == ["draft 'syntax' is not available; use 'lookup'"]
+    assert errors == ["draftline: draft 'syntax' is not available; use 'lookup'"]
 
 
 async def test_a_ready_decoder_names_its_model(editor: Editor, decoder: ScriptedDecoder) -> None:

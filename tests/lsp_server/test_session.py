@@ -204,15 +204,15 @@ async def test_what_is_not_asked_is_told_and_kept_with_its_reason(editor: Editor
     editor.ask(4, 0, 4, uri="file:///c.rs")
     for id in (2, 3, 4):
         assert (await editor.answer(id))["result"] == {"items": []}
-    told = [await decoder.next(Silence) for _ in range(3)]
+    told = [await decoder.next(Silence) for _ in range(4)]
     assert {(silence.document, silence.reason) for silence in told} == {
         (A, "suppressed:inside_word"),
         (A, "suppressed:after_deletion"),
-        ("file:///b.rs", "suppressed:language"),
+        ("file:///b.rs", "suppressed:language: rust"),
+        ("file:///c.rs", "not_open"),
     }
     assert {(kept.uri, kept.reason) for kept in editor.server.session.reasons} == {
-        *((silence.document, silence.reason) for silence in told),
-        ("file:///c.rs", "not_open"),
+        (silence.document, silence.reason) for silence in told
     }
     assert asked(decoder) == []
 
@@ -225,7 +225,9 @@ async def test_who_asks_explicitly_gets_an_answer_there_all_the_same(editor: Edi
     assert decoder.of(Silence) == []
 
 
-@pytest.mark.parametrize(("option", "reason"), [({"enabled": False}, "disabled"), ({"languages": []}, "language")])
+@pytest.mark.parametrize(
+    ("option", "reason"), [({"enabled": False}, "disabled"), ({"languages": []}, "language: python")]
+)
 async def test_who_asks_explicitly_where_it_is_switched_off_gets_nothing(
     editor: Editor, decoder: ScriptedDecoder, option: dict[str, Any], reason: str
 ) -> None:
@@ -241,8 +243,11 @@ async def test_who_asks_explicitly_where_it_is_switched_off_gets_nothing(
     ("option", "reason"),
     [
         ({"enabled": False}, "suppressed:disabled"),
-        ({"languages": ["!python"]}, "suppressed:language"),
-        ({"exclude": ["a.py"]}, "suppressed:excluded"),
+        ({"languages": ["!python"]}, "suppressed:language: python"),
+        (
+            {"exclude": ["a.py"]},
+            "suppressed:excluded: it matches 'a.py' of the setting `exclude`; change it there",
+        ),
     ],
 )
 @pytest.mark.parametrize("waits", [True, False], ids=["waits", "runs"])

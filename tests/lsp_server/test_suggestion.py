@@ -3,10 +3,10 @@
 import pytest
 from lsprotocol import types
 
-from decoder.wire.messages import Answer, Complete
+from decoder.wire.messages import Answer, Complete, Shown
 from lsp_server.documents import Document
 from lsp_server.selection import Selection
-from lsp_server.suggestion import Suggestion
+from lsp_server.suggestion import Suggestion, draws_replaced, that_replace_nothing
 
 
 def document(text: str) -> Document:
@@ -65,3 +65,25 @@ def test_blanks_that_are_replaced_are_the_entrys_own_first(
 
 def test_an_answer_without_text_has_none() -> None:
     assert Suggestion.all_of(Answer(3, reason="loading"), document(""), (0, 0), Selection(), line_end="\n") == ()
+
+
+def test_an_editor_that_cannot_draw_replaced_blanks_is_shown_the_others_or_nothing() -> None:
+    answer = Answer(3, "    return c", 8, (Shown("x = 1"), Shown("pass", 4)))
+    assert that_replace_nothing(answer) == Answer(3, "x = 1")
+    assert that_replace_nothing(Answer(3, "    return c", 8)).reason == "suppressed:not_drawn"
+    assert that_replace_nothing(Answer(3, reason="loading")).reason == "loading"
+    plain = Answer(3, "x = 1", 0, (Shown("y = 1"),))
+    assert that_replace_nothing(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("editor", "experimental", "drawn"),
+    [
+        ("Neovim", None, False),
+        ("Neovim", {"draftline": {"replaces": True}}, True),
+        ("Visual Studio Code", None, True),
+        ("Visual Studio Code", {"draftline": {"replaces": "yes"}}, True),
+    ],
+)
+def test_who_draws_text_in_place_of_blanks(editor: str, experimental: object, drawn: bool) -> None:
+    assert draws_replaced(editor, experimental) == drawn

@@ -39,6 +39,7 @@ function M.setup(options)
   vim.lsp.config('draftline', {
     cmd = options.cmd,
     filetypes = options.filetypes,
+    capabilities = { experimental = { draftline = { replaces = true } } }, -- ghost.lua draws it; Neovim alone does not
     settings = { draftline = options.settings },
     handlers = { ['draftline/status'] = follow },
   })
