@@ -187,7 +187,7 @@ async def test_cancelling_closes_every_candidates_connection() -> None:
         await server.wait_for(3)
         task.cancel()
         for number in (1, 2, 3):
-            await gone(server, number)
+            assert await gone(server, number)
 
 
 # Faults ---------------------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ async def test_an_older_stream_that_ends_lets_no_second_probe_pass() -> None:
         server.script = lambda _asked: Reply(silent=True)
         probe = asyncio.create_task(engine.complete(ask("another = ", id=3)))
         await server.wait_for(3)
-        await gone(server, 1)
+        assert await gone(server, 1)
         with pytest.raises(EngineError, match="answered 404"):
             await engine.complete(Complete(4, "1:z.py", "python", "z = ", ""))
         probe.cancel()
@@ -263,6 +263,6 @@ async def test_a_probe_that_is_cancelled_is_followed_by_another() -> None:
         with pytest.raises(EngineError, match="answered 404"):
             await engine.complete(Complete(2, "1:z.py", "python", "z = ", ""))
         probe.cancel()
-        await gone(server, 2)
+        assert await gone(server, 2)
         server.script = lambda _asked: writing("1\n")
         assert (await engine.complete(ask("x = "))).text == "1"

@@ -53,7 +53,7 @@ async def test_what_diverges_closes_the_stream_and_asks_anew() -> None:
         await engine.complete(ask("x = "))
         assert not server.asked[0].gone.is_set(), "it writes ahead"
         assert (await engine.complete(ask("x = z", id=2))).text == "ebra"
-        await gone(server, 1)
+        assert await gone(server, 1)
 
 
 async def test_the_suffix_matters_to_a_model_that_has_read_it() -> None:
@@ -93,7 +93,7 @@ async def test_nothing_is_written_ahead_where_that_is_not_wanted(background_toke
     script = Reply(("a\n", asyncio.Event()))
     async with remote(script, background_tokens=background_tokens, saves_power=lambda: saves_power) as (engine, server):
         await engine.complete(ask("x = "))
-        await gone(server, 1)
+        assert await gone(server, 1)
 
 
 async def test_writing_ahead_ends_after_so_many_tokens() -> None:
@@ -101,7 +101,7 @@ async def test_writing_ahead_ends_after_so_many_tokens() -> None:
     async with remote(Reply(("a\n", gate, *"bcdefghijk", asyncio.Event())), background_tokens=3) as (engine, server):
         await engine.complete(ask("x = "))
         gate.set()
-        await gone(server, 1)
+        assert await gone(server, 1)
 
 
 # Deadline and cancellation --------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ async def test_cancelling_closes_the_connection_at_once() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             started = time.perf_counter()
-            await gone(server, 1)
+            assert await gone(server, 1)
             assert time.perf_counter() - started < 0.2
 
 
@@ -157,4 +157,4 @@ async def test_closing_hangs_up_on_everything() -> None:
     async with remote(Reply(("a\n", asyncio.Event())), background_tokens=64) as (engine, server):
         await engine.complete(ask("x = "))
         await engine.aclose()
-        await gone(server, 1)
+        assert await gone(server, 1)

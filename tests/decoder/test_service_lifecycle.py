@@ -261,6 +261,7 @@ async def test_who_only_asks_does_not_keep_it(endpoint: Endpoint) -> None:
             await asyncio.sleep(0.1)
         async with asyncio.timeout(0.3):
             await until(lambda: not endpoint.socket_path.exists())
+        assert not endpoint.socket_path.exists()
 
 
 async def test_an_editor_that_leaves_gives_it_the_whole_time_again(endpoint: Endpoint) -> None:

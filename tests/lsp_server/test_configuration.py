@@ -155,7 +155,7 @@ async def test_an_exotic_capability_beside_them_takes_none_of_this_away(editor: 
     exotic = {"workspaceEdit": {"resourceOperations": ["teleport"]}}
     await editor.begin(capabilities={"workspace": {**exotic, **ASKABLE["workspace"], **REGISTERS["workspace"]}})
     editor.say(id=(await editor.question("workspace/configuration"))["id"], result=[None])
-    await editor.question("client/registerCapability")
+    assert (await editor.question("client/registerCapability"))["params"]["registrations"]
 
 
 async def test_what_is_not_understood_is_shown_once(editor: Editor, decoder: ScriptedDecoder) -> None:

@@ -43,6 +43,6 @@ async def answer_of(script: Script | Reply, request: Complete, **changes: Any) -
         return await engine.complete(request)
 
 
-async def gone(server: ScriptedServer, number: int) -> None:
+async def gone(server: ScriptedServer, number: int) -> bool:
     async with asyncio.timeout(2):
-        await server.asked[number - 1].gone.wait()
+        return await server.asked[number - 1].gone.wait()

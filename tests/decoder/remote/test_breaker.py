@@ -92,9 +92,9 @@ def test_a_probe_that_fails_doubles_the_pause_up_to_the_longest(watched: Watched
 def test_a_probe_that_nobody_waits_for_is_followed_by_another(watched: Watched) -> None:
     watched.fail(FAILURES)
     watched.clock.now += FIRST_PAUSE_SECONDS
-    watched.breaker.enter()
+    assert watched.breaker.enter(), "a probe"
     watched.breaker.abandoned()
-    watched.breaker.enter()
+    assert watched.breaker.enter(), "another"
 
 
 def test_wrong_settings_open_it_at_once(watched: Watched) -> None:
